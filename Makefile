@@ -1,0 +1,58 @@
+# Needs make and Python 3.11 or newer, nothing else. `make help` lists the targets.
+
+PYTHON ?= python3
+VENV ?= .venv
+# Passed on to the resolver: `make lock LOCK_FLAGS=--upgrade` takes the newest versions that pyproject.toml allows.
+LOCK_FLAGS ?=
+
+BIN = $(VENV)/bin
+STAMP = $(VENV)/.installed
+LOCK_VENV = build/lock
+
+.DEFAULT_GOAL := help
+.PHONY: help env test check format bench lock clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-8s %s\n", $$1, $$2 }' Makefile
+
+env: $(STAMP) ## Create the environment in .venv from requirements.lock
+
+$(STAMP): requirements.lock pyproject.toml
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "holmes_fit needs Python 3.11 or newer, but '$(PYTHON)' is: $$("$(PYTHON)" --version 2>&1)" >&2; \
+		echo "Name a newer one, for example: make env PYTHON=python3.12" >&2; \
+		exit 1; }
+	"$(PYTHON)" -m venv "$(VENV)"
+	"$(BIN)/python" -m pip install --disable-pip-version-check --quiet \
+		--require-hashes --only-binary :all: -r requirements.lock
+	"$(BIN)/python" -m pip install --disable-pip-version-check --quiet \
+		--no-deps --no-build-isolation --editable .
+	@touch "$(STAMP)"
+
+test: check ## Run the checks, then the tests
+	"$(BIN)/python" -m pytest -n 2
+
+# import-linter runs without its cache, which misses that a module imported earlier has been added since.
+check: env ## Lint, check the format, the types and the direction of imports
+	"$(BIN)/ruff" check .
+	"$(BIN)/ruff" format --check .
+	"$(BIN)/mypy"
+	"$(BIN)/lint-imports" --no-cache
+
+format: env ## Format the code and apply the safe fixes
+	"$(BIN)/ruff" format .
+	"$(BIN)/ruff" check --fix .
+
+bench: env ## Time the particle filter
+	"$(BIN)/python" benchmarks/kernel.py
+
+lock: ## Resolve pyproject.toml into requirements.lock
+	"$(PYTHON)" -m venv $(LOCK_VENV)
+	$(LOCK_VENV)/bin/python -m pip install --disable-pip-version-check --quiet "uv>=0.9,<1"
+	$(LOCK_VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest \
+		--all-extras --generate-hashes --no-emit-index-url --custom-compile-command "make lock" \
+		$(LOCK_FLAGS) pyproject.toml --output-file requirements.lock
+
+clean: ## Remove the environment, caches and build products
+	rm -rf "$(VENV)" build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage htmlcov
+	find . -name .git -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
