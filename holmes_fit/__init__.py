@@ -1,0 +1,38 @@
+"""holmes_fit fits latent-cause models of human learning, flat and hierarchical, to participants' choices.
+
+Names load when they are first used, so that importing the package is instant.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from holmes_fit.errors import HolmesFitError as HolmesFitError
+    from holmes_fit.errors import InputError as InputError
+    from holmes_fit.models import MODELS as MODELS
+    from holmes_fit.models import Observer as Observer
+    from holmes_fit.tracing import trace as trace
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "HolmesFitError": "errors",
+    "InputError": "errors",
+    "MODELS": "models",
+    "Observer": "models",
+    "trace": "tracing",
+}
+
+__all__ = ["MODELS", "HolmesFitError", "InputError", "Observer", "__version__", "trace"]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module 'holmes_fit' has no attribute {name!r}")
+    return getattr(import_module(f"holmes_fit.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,93 @@
+"""The exceptions of holmes_fit: what was wrong, where, and what to do about it.
+
+A user's mistake is an :class:`InputError`. It carries every problem that was found, not only the first one, so that
+a file or a call is put right in one go. The command line prints it without a traceback and exits with code 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+
+
+class HolmesFitError(Exception):
+    """Base of every exception that holmes_fit raises on purpose."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong with the input.
+
+    Parameters
+    ----------
+    where
+        The place: ``"argument alpha"`` or ``"pilot.csv, row 12, column choice"``.
+    seen
+        The value that was found there.
+    allowed
+        What would have been accepted.
+    advice
+        What to do next, where that is not obvious.
+    """
+
+    where: str
+    seen: str
+    allowed: str
+    advice: str = ""
+
+    def __str__(self) -> str:
+        text = f"{self.where}: saw {self.seen}; allowed: {self.allowed}."
+        return f"{text} {self.advice}" if self.advice else text
+
+
+class InputError(HolmesFitError, ValueError):
+    """Bad input. ``problems`` lists everything that was found."""
+
+    def __init__(self, problems: Iterable[Problem]):
+        self.problems = tuple(problems)
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+@dataclass
+class Problems:
+    """Collects problems, to be raised all at once."""
+
+    found: list[Problem] = field(default_factory=list)
+
+    def add(self, where: str, seen: object, allowed: str, advice: str = "") -> None:
+        self.found.append(Problem(where, shown(seen), allowed, advice))
+
+    def raise_if_any(self) -> None:
+        if self.found:
+            raise InputError(self.found)
+
+    def __iter__(self) -> Iterator[Problem]:
+        return iter(self.found)
+
+    def __bool__(self) -> bool:
+        return bool(self.found)
+
+
+def shown(value: object, limit: int = 80) -> str:
+    """Return ``value`` as it can be printed in one line of a message: quoted, escaped, and not too long."""
+    if isinstance(value, Quoted):
+        return plain(value, limit=400)
+    text = repr(value)
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+class Quoted(str):
+    """Text that a message shows as it is, without quotation marks around it."""
+
+
+def plain(text: str, limit: int = 60) -> str:
+    """Return a name as it can stand in one line of a message: as it is, or escaped where it cannot be printed."""
+    safe = text if text.isprintable() else repr(text)
+    return safe if len(safe) <= limit else f"{safe[: limit - 1]}…"
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return ``"Did you mean 'x'?"`` for the nearest known name, or nothing where none is near."""
+    matches = get_close_matches(name, list(known), n=1, cutoff=0.6)
+    return f"Did you mean {matches[0]!r}?" if matches else ""

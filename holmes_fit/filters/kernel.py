@@ -1,0 +1,400 @@
+"""The particle filter, compiled: one kernel for every variant of the prior. ``plain`` says the same in plain words.
+
+How it is fast. Counts are integers, and logarithms of Omega + count come from a table. A particle that survives
+resampling stays where it is; a copy goes only into the place of a dead one, and only the part in use is copied.
+Four 16-bit counts sit in one 64-bit word and are added and copied together. Paths are drawn level by level for all
+particles, so that what is read lies side by side; and where particles differ, both ways are computed and one is
+selected, because a wrongly predicted jump costs more than a few additions. Indices that can never be negative are
+unsigned, which spares the test for it. Nothing is allocated on a trial, except when arrays double.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from holmes_fit.filters import draws
+from holmes_fit.filters.settings import History, Settings
+from holmes_fit.filters.state import (
+    COUNTS,
+    N_BRANCHES,
+    ROOT,
+    TOTAL,
+    forget,
+    new_particles,
+    new_tree,
+    new_work,
+    open_node,
+    with_room,
+    with_room_for_nodes,
+    words_a_leaf,
+)
+from holmes_fit.observations import Observations
+
+_COUNTS_A_WORD = np.uint64(4)
+_ONE = np.uint64(1)
+_TWO = np.uint64(2)
+
+
+def p_hat_traces(
+    observations: Observations, settings: Settings, key: np.uint64, replicates: int, first_replicate: int = 0
+) -> NDArray[np.float64]:
+    """Return p-hat (replicates x trials) from independent filters over the same trials."""
+    p_hat = np.empty((replicates, observations.n_trials))
+    none = np.empty((0, 0), dtype=np.int32)
+    _run(*_arrays(observations), settings, key, first_replicate, p_hat, none, none)
+    return p_hat
+
+
+def trace_with_history(
+    observations: Observations, settings: Settings, key: np.uint64, replicate: int = 0
+) -> tuple[NDArray[np.float64], History]:
+    """Return one filter's p-hat together with everything its particles did."""
+    p_hat = np.empty((1, observations.n_trials))
+    leaves = np.empty((observations.n_trials, settings.particles), dtype=np.int32)
+    ancestors = np.empty_like(leaves)
+    parent, branch = _run(*_arrays(observations), settings, key, replicate, p_hat, leaves, ancestors)
+    return p_hat[0], History(leaves, ancestors, parent, branch, _levels(parent))
+
+
+def _arrays(observations: Observations) -> tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.bool_], bool]:
+    return observations.cues, observations.outcome, observations.feedback, observations.length_normalized
+
+
+def _levels(parent: NDArray[np.int32]) -> NDArray[np.int32]:
+    level = np.full(len(parent), -1, dtype=np.int32)
+    for node in range(1, len(parent)):
+        level[node] = level[parent[node]] + 1
+    return level
+
+
+@njit(cache=True)
+def _run(cues, outcome, feedback, length_normalized, settings, key, first_replicate, p_hat, leaves, ancestors):
+    """Filter once a replicate. ``leaves`` and ``ancestors`` are filled unless they are empty.
+
+    Returns parent and branch of the nodes of the last replicate's tree.
+    """
+    n_trials, n_cues = cues.shape
+    n_particles = settings.particles
+    concentration, stop_probability = _level_tables(settings)
+    log_count = np.log(settings.omega + np.arange(n_trials + 1))
+    log_total = np.log(2.0 * settings.omega + np.arange(n_trials + 1))
+    particles = new_particles(n_particles, settings.max_depth, n_cues)
+    tree = new_tree()
+    work = new_work(n_particles, n_cues)
+    # A trial adds at most one branch a level to a table for each particle that writes into it.
+    most_new_branches = n_particles if settings.shared_counts else 1
+
+    for row in range(p_hat.shape[0]):
+        replicate = first_replicate + row
+        forget(particles, tree)
+        for trial in range(n_trials):
+            particles = with_room(particles, most_new_branches, settings.max_branches, n_cues)
+            tree = with_room_for_nodes(tree, n_particles * settings.max_depth, particles.counts.shape[2])
+            _read_trial(cues[trial], outcome[trial], feedback[trial], work)
+
+            _sample_paths(particles, tree, settings, concentration, stop_probability, key, replicate, trial, work)
+            _find_leaves(particles, tree.slot, n_cues, work)
+            highest = _look_up_and_update(particles.leaves, outcome[trial], settings.omega, log_count, log_total, work)
+            p_hat[row, trial], total_weight = _predict_and_weigh(
+                outcome[trial], feedback[trial], length_normalized, n_cues, highest, work
+            )
+            if settings.multinomial:
+                draws.fill_resampling(key, replicate, trial, work.point)
+                _multinomial_offspring(work.weight, work.point, work.offspring)
+            else:
+                point = draws.uniform(key, replicate, trial, 0, 0, draws.RESAMPLE)
+                _systematic_offspring(work.weight, total_weight, point, work.offspring)
+            n_dead = _find_heirs(work)
+            if leaves.size > 0:
+                leaves[trial] = work.node
+                ancestors[trial] = np.arange(n_particles)
+                ancestors[trial][work.dead[:n_dead]] = work.heir[:n_dead]
+            _copy_heirs(particles, n_dead, settings.shared_counts, n_cues, work)
+    return tree.parent[: tree.size[0]].copy(), tree.branch[: tree.size[0]].copy()
+
+
+@njit(cache=True)
+def _level_tables(settings):
+    """Return alpha_l (Eq. depth_decay) and the probability of stopping after level l (Eq. stopping), by level."""
+    level = np.arange(settings.max_depth)
+    concentration = settings.alpha * np.exp(-settings.depth_scale * settings.alpha * level)
+    stop_probability = 1.0 / (1.0 + concentration) if settings.stops else np.zeros(settings.max_depth)
+    return concentration, stop_probability
+
+
+@njit(cache=True)
+def _read_trial(cues, outcome, feedback, work):
+    """Note which entries of a tally this trial speaks of, and the words that count it in.
+
+    Counts never reach 2**16, so adding two words adds the four counts in each of them.
+    """
+    n_cues = len(cues)
+    work.seen_words[:] = 0
+    counts = work.seen_words.view(np.uint16)
+    for cue in range(n_cues):
+        entry = 2 * cue + cues[cue]
+        work.seen[cue] = entry
+        counts[entry] = 1
+    if feedback:
+        counts[2 * n_cues + outcome] = 1
+    counts[2 * n_cues + 2] = 1
+
+
+# ------------------------------------------------------------------------------------------------- step 1: the prior
+
+
+@njit(cache=True)
+def _sample_paths(particles, tree, settings, concentration, stop_probability, key, replicate, trial, work):
+    """Draw every particle's path from the prior, count it, and leave in ``work.node`` where it ends."""
+    most, tables, n_levels, counts, last_depth, path, _, _ = particles
+    going, on_last_path, depth, node = work.going, work.on_last_path, work.depth, work.node
+    omega, max_depth, max_branches = settings.omega, settings.max_depth, settings.max_branches
+    sticky, by_node = settings.sticky, settings.sticky_by_node
+    count, row_length = counts.reshape(counts.size), np.uint64(counts.shape[2])
+    level_length = np.uint64(counts.shape[1]) * row_length
+    child, fan = tree.child.reshape(tree.child.size), np.uint64(tree.child.shape[1])
+
+    going[:] = np.arange(settings.particles)
+    n_going = settings.particles
+    node[:] = ROOT
+    on_last_path[:] = True
+    level = 0
+    while n_going > 0:
+        is_last_level = level + 1 == max_depth
+        n_next = 0
+        for position in range(n_going):
+            particle = going[position]
+            u_branch, u_stop = draws.pair(key, replicate, trial, particle, level)
+            table = tables[particle]
+            row = np.uint64(level) * level_length + table * row_length
+            if level == n_levels[table]:
+                n_levels[table] = level + 1
+                count[row + N_BRANCHES] = 0
+                count[row + TOTAL] = 0
+            n_branches = count[row + N_BRANCHES]
+            total = count[row + TOTAL]
+
+            # Stickiness favours the branch of the last path, where that path reached this level (Eq. stickiness).
+            last_branch = path[level, particle]
+            is_boosted = sticky & (level < last_depth[particle])
+            if by_node:
+                is_boosted = is_boosted & on_last_path[particle]
+            favourite = last_branch if is_boosted else np.uint32(0)
+            boost = omega if is_boosted else 0.0
+            bonus = boost * count[row + COUNTS + favourite]
+
+            # Old branches by their counts, a new one by alpha_l (Eq. ncrp_existingnew): one turn of a wheel that has
+            # the bonus first, then the counts, then the new branch.
+            new = concentration[level] if n_branches < max_branches else 0.0
+            point = u_branch * (bonus + total + new) - bonus
+            whole = np.int64(point)
+            upper_end = np.int64(0)
+            branch = np.int64(0)
+            for place in range(row + COUNTS, row + COUNTS + np.uint64(n_branches)):
+                upper_end += count[place]
+                branch += upper_end <= whole
+            branch = np.int64(favourite) if point < 0.0 else branch
+            if branch == n_branches:
+                branch = _open_branch(count, row, n_branches, new, most)
+            count[row + TOTAL] = total + 1
+            count[row + COUNTS + np.uint64(branch)] += 1
+            path[level, particle] = branch
+            if by_node:
+                on_last_path[particle] = is_boosted & (last_branch == branch)
+
+            way = node[particle] * fan + np.uint64(branch)
+            if child[way] < 0:
+                open_node(tree, node[particle], branch)
+            node[particle] = child[way]
+
+            # The stop test before level l uses alpha_(l-1), the concentration of the level just entered (Eq. stopping).
+            stops = is_last_level | (u_stop < stop_probability[level])
+            depth[particle] = level + 1
+            going[n_next] = particle
+            n_next += not stops
+        n_going = n_next
+        level += 1
+    last_depth[:] = depth
+
+
+@njit(cache=True)
+def _open_branch(count, row, n_branches, new, most):
+    """Open a branch and return it. The first branch at a level is certain, whatever alpha_l is."""
+    if new == 0.0 and n_branches > 0:
+        return np.int64(n_branches - 1)  # rounding: the wheel stopped at its very end
+    most[0] = max(most[0], n_branches + 1)
+    count[row + N_BRANCHES] = n_branches + 1
+    count[row + COUNTS + np.uint64(n_branches)] = 0
+    return np.int64(n_branches)
+
+
+@njit(cache=True)
+def _find_leaves(particles, tree_slot, n_cues, work):
+    """Find every particle's statistics at the end of its path, and make empty ones where it has none there yet.
+
+    Particles that descend from one ancestor keep a leaf in the same slot, so the last one's slot is a good guess.
+    """
+    most, n_leaves, leaves = particles.most, particles.n_leaves, particles.leaves
+    node, start = work.node, work.start
+    n_words = words_a_leaf(n_cues)
+    for particle in range(len(node)):
+        wanted = node[particle]
+        known = n_leaves[particle]
+        slot = np.int64(tree_slot[wanted])
+        if slot >= known or leaves[particle, slot * n_words] != wanted:
+            slot = np.int64(0)
+            while slot < known and leaves[particle, slot * n_words] != wanted:
+                slot += 1
+            tree_slot[wanted] = slot
+        if slot == known:
+            most[1] = max(most[1], known + 1)
+            n_leaves[particle] = known + 1
+            leaves[particle, slot * n_words] = wanted
+            for word in range(slot * n_words + 1, (slot + 1) * n_words):
+                leaves[particle, word] = 0
+        start[particle] = particle * leaves.shape[1] + slot * n_words
+
+
+# ------------------------------------------------------------------------------- steps 2 to 5: predict, weigh, update
+
+
+@njit(cache=True)
+def _look_up_and_update(leaves, outcome, omega, log_count, log_total, work):
+    """Read every particle's leaf as it was before this trial (Eqs. bernoulli_pred and likelihood), and count it in.
+
+    The two share one pass because they touch the same memory. Returns the highest log-likelihood of the cues.
+    """
+    seen, seen_words, start = work.seen, work.seen_words, work.start
+    log_cues, log_outcome, p_outcome = work.log_cues, work.log_outcome, work.p_outcome
+    words = leaves.reshape(leaves.size)
+    counts = words.view(np.uint16)
+    n_cues = len(seen)
+    past_cues = _TWO * np.uint64(n_cues)
+    highest = -np.inf
+    for particle in range(len(start)):
+        first_word = start[particle] + _ONE
+        first = first_word * _COUNTS_A_WORD
+        total = 0.0
+        for cue in range(n_cues):
+            total += log_count[counts[first + seen[cue]]]
+        absent = counts[first + past_cues]
+        present = counts[first + past_cues + _ONE]
+        visits = counts[first + past_cues + _TWO]
+        log_cue = total - n_cues * log_total[visits]
+        log_cues[particle] = log_cue
+        highest = log_cue if log_cue > highest else highest
+        log_outcome[particle] = log_count[present if outcome else absent] - log_total[present + absent]
+        p_outcome[particle] = (omega + present) / (2.0 * omega + present + absent)
+        for word in range(len(seen_words)):
+            words[first_word + np.uint64(word)] += seen_words[word]
+    return highest
+
+
+@njit(cache=True)
+def _predict_and_weigh(outcome, feedback, length_normalized, n_cues, highest, work):
+    """Return p-hat (Eqs. predweight and prediction) and the sum of the weights (Eq. particle_weight).
+
+    Weights are relative to the particle whose cues are most likely, so that they cannot all vanish.
+    """
+    log_cues, log_outcome, p_outcome, weight = work.log_cues, work.log_outcome, work.p_outcome, work.weight
+    cue_scale = 1.0 / n_cues if length_normalized and n_cues > 0 else 1.0
+    predicted = 0.0
+    total = 0.0
+    total_weight = 0.0
+    for particle in range(len(weight)):
+        cue_weight = np.exp(cue_scale * (log_cues[particle] - highest))
+        predicted += cue_weight * p_outcome[particle]
+        total += cue_weight
+        if not feedback:
+            weight[particle] = cue_weight
+        elif length_normalized:
+            weight[particle] = np.exp((log_cues[particle] - highest + log_outcome[particle]) / (n_cues + 1))
+        else:
+            weight[particle] = cue_weight * (p_outcome[particle] if outcome else 1.0 - p_outcome[particle])
+        total_weight += weight[particle]
+    return predicted / total, total_weight
+
+
+# ----------------------------------------------------------------------------------------------- step 6: resampling
+
+
+@njit(cache=True)
+def _systematic_offspring(weight, total_weight, first, offspring):
+    """Count each particle's copies: how many of the points (first + j) / P fall into its share of the weight."""
+    n_particles = len(weight)
+    per_point = n_particles / total_weight
+    upper_end = 0.0
+    placed = np.int64(0)
+    last = 0
+    for particle in range(n_particles):
+        upper_end += weight[particle] * per_point
+        last = particle if weight[particle] > 0.0 else last
+        placed_by_now = np.int64(min(np.ceil(upper_end - first), 1.0 * n_particles))
+        offspring[particle] = placed_by_now - placed
+        placed = placed_by_now
+    offspring[last] += n_particles - placed  # rounding: the last point lay beyond the end
+
+
+@njit(cache=True)
+def _multinomial_offspring(weight, point, offspring):
+    """Count each particle's copies when every slot draws its parent on its own."""
+    upper_end = np.cumsum(weight)
+    last = len(weight) - 1
+    while weight[last] == 0.0:
+        last -= 1
+    offspring[:] = 0
+    for slot in range(len(weight)):
+        parent = np.searchsorted(upper_end, point[slot] * upper_end[-1], side="right")
+        offspring[min(parent, last)] += 1  # rounding: a point can lie at the very end
+
+
+@njit(cache=True)
+def _find_heirs(work):
+    """List the dead slots in order, beside each the particle that is copied there, and return how many there are.
+
+    Survivors keep their slot. Further copies go to the dead slots, those of the first survivor first.
+    """
+    offspring, first_child, dead, heir = work.offspring, work.first_child, work.dead, work.heir
+    n_particles = len(offspring)
+    first_child[:] = 0
+    n_dead = 0
+    placed = 0
+    for slot in range(n_particles):
+        dead[n_dead] = slot
+        n_dead += offspring[slot] == 0
+        first_child[placed] = slot  # if this slot is dead, the next one writes over it
+        placed += offspring[slot]
+    n_spare = 0
+    parent = np.int64(-1)
+    for child in range(n_particles):
+        own_parent = max(parent, np.int64(first_child[child]))
+        heir[n_spare] = own_parent
+        n_spare += own_parent == parent
+        parent = own_parent
+    return n_dead
+
+
+@njit(cache=True)
+def _copy_heirs(particles, n_dead, shared_counts, n_cues, work):
+    """Copy survivors over the dead: the part in use, and nothing else."""
+    _, table, n_levels, counts, depth, path, n_leaves, leaves = particles
+    dead, heir = work.dead, work.heir
+    n_words = words_a_leaf(n_cues)
+    count_words = counts.view(np.uint64)
+    for pair in range(n_dead):
+        slot, parent = dead[pair], heir[pair]
+        n_leaves[slot] = n_leaves[parent]
+        for word in range(n_leaves[parent] * n_words):
+            leaves[slot, word] = leaves[parent, word]
+        depth[slot] = depth[parent]
+        for level in range(depth[parent]):
+            path[level, slot] = path[level, parent]
+        if shared_counts:
+            table[slot] = table[parent]
+        else:
+            n_levels[slot] = n_levels[parent]
+            for level in range(n_levels[parent]):
+                for word in range((counts[level, parent, 0] + 3) // 2):
+                    count_words[level, slot, word] = count_words[level, parent, word]

@@ -1,0 +1,199 @@
+"""The memory of the compiled filter: particles, the tree that they share, and the arrays that one trial works in.
+
+Whatever lies beyond a length in use is stale, left there by a particle that died. So levels, branches and leaves are
+set, not added to, when they are first used. Arrays double when some particle could run out of room on the next trial.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+ROOT = 0  # the node above level 0
+
+# A row of branch counts: how many branches there are, the sum of their counts, then the counts.
+N_BRANCHES, TOTAL, COUNTS = np.uint64(0), np.uint64(1), np.uint64(2)
+
+_HEAD = 2  # entries of a row before the counts
+_FIRST_BRANCHES = 6
+_FIRST_LEAVES = 8
+_FIRST_NODES = 256
+
+
+class Particles(NamedTuple):
+    """Every particle's hypothesis.
+
+    Branch counts live in tables: one a particle, unless the copies of a particle share theirs. A leaf takes several
+    64-bit words: its node, then its tally of 16-bit counts. The tally holds for cue c how often it was absent (2c) and
+    present (2c + 1), then the same for the outcome, then the number of visits.
+    """
+
+    most: NDArray[np.int32]  # two entries: branches at any level of any table, leaves of any particle
+    table: NDArray[np.uint32]  # particle -> its table
+    n_levels: NDArray[np.int32]  # table
+    counts: NDArray[np.int32]  # level, table, [N_BRANCHES, TOTAL, counts ...]
+    depth: NDArray[np.int32]  # particle: levels of its last path, 0 before the first trial
+    path: NDArray[np.uint32]  # level, particle: branches of its last path
+    n_leaves: NDArray[np.int32]  # particle
+    leaves: NDArray[np.uint64]  # particle, leaf x words
+
+
+class Tree(NamedTuple):
+    """The register of nodes, common to all particles: a node is a parent and a branch, hence its whole prefix."""
+
+    size: NDArray[np.int32]  # one entry: the number of nodes
+    parent: NDArray[np.int32]  # node
+    branch: NDArray[np.int32]  # node
+    slot: NDArray[np.uint32]  # node: which of its leaves this is for the particle that came by last
+    child: NDArray[np.int32]  # node, branch -> node, or -1
+
+
+class Work(NamedTuple):
+    """What one trial works in; nothing here outlives the trial."""
+
+    seen: NDArray[np.uint32]  # cue: the entry of a tally that this trial speaks of
+    seen_words: NDArray[np.uint64]  # what counts this trial into a tally
+    going: NDArray[np.uint32]  # the particles whose path still goes on
+    on_last_path: NDArray[np.bool_]  # particle: whether its path has been that of the last trial so far
+    depth: NDArray[np.int32]  # particle: levels of its new path
+    node: NDArray[np.uint32]  # particle: where its path has got to
+    start: NDArray[np.uint64]  # particle: the first word of its leaf
+    log_cues: NDArray[np.float64]  # particle: log-likelihood of the cues
+    log_outcome: NDArray[np.float64]  # particle: log-likelihood of the outcome
+    p_outcome: NDArray[np.float64]  # particle: its own prediction
+    weight: NDArray[np.float64]  # particle
+    point: NDArray[np.float64]  # particle: its draw for multinomial resampling
+    offspring: NDArray[np.int32]  # particle: how many copies go on
+    first_child: NDArray[np.uint32]
+    dead: NDArray[np.uint32]  # slots without offspring, and beside each of them ...
+    heir: NDArray[np.uint32]  # ... the particle that is copied there
+
+
+@njit(cache=True)
+def words_a_leaf(n_cues):
+    """Return how many 64-bit words a leaf takes: its node, then four counts a word."""
+    return 1 + (2 * n_cues + 3 + 3) // 4
+
+
+@njit(cache=True)
+def new_particles(n_particles, max_depth, n_cues):
+    """Make room for particles that know nothing."""
+    return Particles(
+        most=np.ones(2, dtype=np.int32),
+        table=np.zeros(n_particles, dtype=np.uint32),
+        n_levels=np.zeros(n_particles, dtype=np.int32),
+        counts=np.zeros((max_depth, n_particles, _HEAD + _FIRST_BRANCHES), dtype=np.int32),
+        depth=np.zeros(n_particles, dtype=np.int32),
+        path=np.zeros((max_depth, n_particles), dtype=np.uint32),
+        n_leaves=np.zeros(n_particles, dtype=np.int32),
+        leaves=np.zeros((n_particles, _FIRST_LEAVES * words_a_leaf(n_cues)), dtype=np.uint64),
+    )
+
+
+@njit(cache=True)
+def new_tree():
+    """Make room for a tree that has only its root."""
+    return _tree_with_room(_FIRST_NODES, _HEAD + _FIRST_BRANCHES)
+
+
+@njit(cache=True)
+def new_work(n_particles, n_cues):
+    """Make room for the numbers of one trial."""
+    return Work(
+        seen=np.empty(n_cues, dtype=np.uint32),
+        seen_words=np.empty(words_a_leaf(n_cues) - 1, dtype=np.uint64),
+        going=np.empty(n_particles, dtype=np.uint32),
+        on_last_path=np.empty(n_particles, dtype=np.bool_),
+        depth=np.empty(n_particles, dtype=np.int32),
+        node=np.empty(n_particles, dtype=np.uint32),
+        start=np.empty(n_particles, dtype=np.uint64),
+        log_cues=np.empty(n_particles),
+        log_outcome=np.empty(n_particles),
+        p_outcome=np.empty(n_particles),
+        weight=np.empty(n_particles),
+        point=np.empty(n_particles),
+        offspring=np.empty(n_particles, dtype=np.int32),
+        first_child=np.empty(n_particles + 1, dtype=np.uint32),
+        dead=np.empty(n_particles + 1, dtype=np.uint32),
+        heir=np.empty(n_particles + 1, dtype=np.uint32),
+    )
+
+
+@njit(cache=True)
+def forget(particles, tree):
+    """Start anew: lengths go to zero, what lies beyond them stays where it is."""
+    particles.table[:] = np.arange(len(particles.table))
+    particles.n_levels[:] = 0
+    particles.depth[:] = 0
+    particles.n_leaves[:] = 0
+    tree.size[0] = 1
+    tree.child[ROOT] = -1
+
+
+@njit(cache=True)
+def with_room(particles, most_new_branches, max_branches, n_cues):
+    """Return the particles with room for one more leaf each and so many more branches at a level."""
+    counts, leaves = particles.counts, particles.leaves
+    most_branches, most_leaves = particles.most
+    branches = min(max_branches, most_branches + most_new_branches)
+    leaf_room = leaves.shape[1] // words_a_leaf(n_cues)
+    if _HEAD + branches <= counts.shape[2] and most_leaves < leaf_room:
+        return particles
+    if _HEAD + branches > counts.shape[2]:
+        counts = np.zeros((counts.shape[0], counts.shape[1], _HEAD + 2 * branches), dtype=np.int32)
+        counts[:, :, : particles.counts.shape[2]] = particles.counts
+    if most_leaves == leaf_room:
+        leaves = np.zeros((leaves.shape[0], 2 * leaves.shape[1]), dtype=np.uint64)
+        leaves[:, : particles.leaves.shape[1]] = particles.leaves
+    return Particles(
+        particles.most,
+        particles.table,
+        particles.n_levels,
+        counts,
+        particles.depth,
+        particles.path,
+        particles.n_leaves,
+        leaves,
+    )
+
+
+@njit(cache=True)
+def with_room_for_nodes(tree, n_nodes, n_branches):
+    """Return the tree with room for so many more nodes, and so many branches below each node."""
+    size = tree.size[0]
+    if size + n_nodes <= len(tree.parent) and n_branches <= tree.child.shape[1]:
+        return tree
+    wider = _tree_with_room(max(len(tree.parent), 2 * (size + n_nodes)), n_branches)
+    wider.size[0] = size
+    wider.parent[:size] = tree.parent[:size]
+    wider.branch[:size] = tree.branch[:size]
+    wider.slot[:size] = tree.slot[:size]
+    wider.child[:size] = -1
+    wider.child[:size, : tree.child.shape[1]] = tree.child[:size]
+    return wider
+
+
+@njit(cache=True)
+def _tree_with_room(n_nodes, n_branches):
+    return Tree(
+        size=np.ones(1, dtype=np.int32),
+        parent=np.full(n_nodes, -1, dtype=np.int32),
+        branch=np.full(n_nodes, -1, dtype=np.int32),
+        slot=np.zeros(n_nodes, dtype=np.uint32),
+        child=np.empty((n_nodes, n_branches), dtype=np.int32),
+    )
+
+
+@njit(cache=True)
+def open_node(tree, parent, branch):
+    """Enter a new node in the register."""
+    node = tree.size[0]
+    tree.size[0] = node + 1
+    tree.parent[node] = parent
+    tree.branch[node] = branch
+    tree.slot[node] = 0
+    tree.child[node, :] = -1
+    tree.child[parent, branch] = node

@@ -1,0 +1,82 @@
+"""A model's parameters: their names, their bounds, and the scale on which they are searched and pooled."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, logit
+
+Scale = Literal["log", "logit", "identity"]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a model.
+
+    Parameters
+    ----------
+    name
+        As it is called in commands, files and results.
+    low, high
+        The bounds within which it is searched.
+    scale
+        Where it is searched and pooled: the logarithm of a positive number, the logit of a probability, or itself.
+    default
+        The value it has when it is not fitted.
+    meaning
+        One line for people.
+    free
+        Whether it is fitted unless the user says otherwise.
+    """
+
+    name: str
+    low: float
+    high: float
+    scale: Scale
+    default: float
+    meaning: str
+    free: bool = True
+
+    def __post_init__(self) -> None:
+        if not self.low < self.high or not self.low <= self.default <= self.high:
+            raise ValueError(f"{self.name}: needs low <= default <= high, has {self.low}, {self.default}, {self.high}")
+        if not (self.accepts(self.low) and self.accepts(self.high)):
+            raise ValueError(f"{self.name}: bounds {self.low} and {self.high} lie outside the {self.scale} scale")
+        self._check_inverse()
+
+    def _check_inverse(self) -> None:
+        inside = self.to_natural(np.linspace(self.to_scale(self.low), self.to_scale(self.high), 33))
+        back = self.to_natural(self.to_scale(inside))
+        if not np.allclose(back, inside, rtol=1e-9, atol=0.0):
+            raise ValueError(f"{self.name}: the {self.scale} scale does not map back onto itself between the bounds")
+
+    def to_scale(self, value: ArrayLike) -> NDArray[np.float64]:
+        """Map natural values onto the scale of search."""
+        if self.scale == "identity":
+            return np.asarray(value, dtype=np.float64)
+        return np.asarray(np.log(value) if self.scale == "log" else logit(value))
+
+    def to_natural(self, position: ArrayLike) -> NDArray[np.float64]:
+        """Map positions on the scale of search back to natural values."""
+        if self.scale == "identity":
+            return np.asarray(position, dtype=np.float64)
+        return np.asarray(np.exp(position) if self.scale == "log" else expit(position))
+
+    def accepts(self, value: float) -> bool:
+        """Say whether the model can be computed at this value, inside the bounds of search or not."""
+        if not math.isfinite(value):
+            return False
+        if self.scale == "identity":
+            return self.low <= value <= self.high
+        return value > 0 if self.scale == "log" else 0 < value < 1
+
+    @property
+    def allowed(self) -> str:
+        """What ``accepts`` accepts, in words."""
+        if self.scale == "identity":
+            return f"a number from {self.low:g} to {self.high:g}"
+        return "a number above 0" if self.scale == "log" else "a number between 0 and 1"
