@@ -1,0 +1,222 @@
+"""Checking the cells of a table against a protocol, and turning them into numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holmes_fit.errors import Quoted, nearest, plain
+from holmes_fit.protocols import Protocol
+from holmes_fit.protocols.schema import CodedColumn, Coding
+from holmes_fit.trials.cells import MISSING, UNKNOWN, is_nothing, match_labels, numbers
+from holmes_fit.trials.files import Reading
+from holmes_fit.trials.text_tables import ABSENT, SHOWN, TextColumn, TextTable
+
+EMPTY_MEANS: dict[CodedColumn, str] = {
+    "choice": ", or empty for a missed answer",
+    "outcome": ", or empty for a trial without feedback",
+    "correct": ", or empty for a trial without feedback",
+    "feedback": "",
+}
+
+LARGEST_TRIAL = 10**9
+A_SLIP = 0.05  # one odd value in no more of the rows than that is a slip, not a third outcome
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table with the protocol that says what it should hold."""
+
+    table: TextTable
+    protocol: Protocol
+    reading: Reading
+
+    def column(self, name: str) -> TextColumn | None:
+        return self.table.columns.get(name)
+
+    def has(self, *names: str) -> bool:
+        """Return whether every file has the columns."""
+        return all(name in self.table.columns and ABSENT not in self.table.columns[name].codes for name in names)
+
+
+@dataclass(frozen=True)
+class CheckedCells:
+    """The cells as numbers; ``None`` where a column is missing.
+
+    ``choice``, ``outcome`` and ``feedback`` are 0 or 1, ``MISSING`` for empty cells, ``UNKNOWN`` for those that are
+    reported. ``features`` are the numbers of their labels. ``trial_known`` says where ``trial`` can be relied on.
+    """
+
+    trial: NDArray[np.int64] | None
+    trial_known: NDArray[np.bool_]
+    choice: NDArray[np.int8] | None
+    outcome: NDArray[np.int8] | None
+    feedback: NDArray[np.int8] | None
+    features: dict[str, NDArray[np.int32]]
+    rt: NDArray[np.float64] | None
+
+
+def check_columns(sheet: Sheet) -> None:
+    """Report every column that a file lacks, with the nearest that it has."""
+    table, protocol = sheet.table, sheet.protocol
+    spare = [name for name in table.columns if name not in protocol.required_columns]
+    for name in protocol.required_columns:
+        column = table.columns.get(name)
+        if column is None:
+            lacking = np.arange(len(table.files))
+        elif name in table.origins:  # joined from the table of participants, which is checked elsewhere
+            continue
+        else:
+            lacking = np.unique(table.file[column.codes == ABSENT])
+        for file in lacking[:SHOWN]:
+            seen = Quoted(f"no column {plain(name)!r}")
+            allowed = f"the columns {', '.join(map(plain, protocol.required_columns))}"
+            advice = nearest(name, spare)
+            if name in protocol.columns.covariates:
+                advice = f"{advice} A table of participants can have it instead.".strip()
+            sheet.reading.problems.add(f"{table.files[file]}, header", seen, allowed, advice)
+        if len(lacking) > SHOWN:
+            seen = Quoted(f"{len(lacking) - SHOWN:,} more files without the column {plain(name)!r}")
+            sheet.reading.problems.add("data", seen, "that column in every file")
+
+
+def check_cells(sheet: Sheet) -> CheckedCells:
+    """Check every cell that the protocol speaks of, and report those that it does not allow."""
+    protocol = sheet.protocol
+    for name in (protocol.columns.subject, *protocol.columns.restart):
+        _check_filled(sheet, name)
+    trial, trial_known = _trial_numbers(sheet)
+    choice = _coded(sheet, "choice")
+    outcome, feedback = _coded(sheet, "outcome"), _coded(sheet, "feedback")
+    if protocol.columns.correct is not None:
+        outcome = _outcome_from_correct(sheet, choice)
+    _check_feedback(sheet, outcome, feedback)
+    features = {name: codes for name in protocol.features if (codes := _feature(sheet, name)) is not None}
+    return CheckedCells(trial, trial_known, choice, outcome, feedback, features, _reaction_times(sheet))
+
+
+def _check_filled(sheet: Sheet, name: str) -> None:
+    column = sheet.column(name)
+    if column is not None:
+        blank = np.array([not text.strip() for text in column.texts], dtype=np.bool_)
+        sheet.table.report(sheet.reading.problems, name, column.lookup(blank, False), "a name, not an empty cell")
+
+
+def _trial_numbers(sheet: Sheet) -> tuple[NDArray[np.int64] | None, NDArray[np.bool_]]:
+    name = sheet.protocol.columns.trial
+    column = sheet.column(name)
+    if column is None:
+        return None, np.zeros(len(sheet.table), dtype=np.bool_)
+    values = numbers(column.texts)
+    whole = (np.abs(values) <= LARGEST_TRIAL) & (values == np.round(values))
+    sheet.table.report(sheet.reading.problems, name, column.lookup(~whole, False), "a whole number, such as 1, 2, 3")
+    trial = column.lookup(np.where(whole, values, 0).astype(np.int64), 0)
+    return trial, column.lookup(whole, False)
+
+
+def _coded(sheet: Sheet, role: CodedColumn) -> NDArray[np.int8] | None:
+    """Return the codes of a column: 0 or 1, MISSING, or UNKNOWN where that is reported."""
+    if role not in sheet.protocol.codings:
+        return None
+    name, coding = sheet.protocol.codings[role]
+    column = sheet.column(name)
+    table_of_row = _coding_of_row(sheet, coding)
+    if column is None or table_of_row is None:
+        return None
+    values = np.array([_values(column, codes, coding.missing) for codes in coding.tables.values()], dtype=np.int8)
+    values = np.pad(values, ((0, 1), (0, 1)), constant_values=MISSING)  # the last column is for ABSENT cells,
+    values[-1] = UNKNOWN  # the last row for rows that do not say which coding they use
+    coded: NDArray[np.int8] = values[table_of_row, column.codes]
+    wrong = (coded == UNKNOWN) & (table_of_row >= 0)
+    if role == "feedback":
+        wrong |= (coded == MISSING) & (column.codes != ABSENT)
+    if wrong.any():
+        _report_uncoded(sheet, role, wrong)
+    return coded
+
+
+def _values(column: TextColumn, codes: dict[str, int], missing: tuple[str, ...]) -> NDArray[np.int8]:
+    position = match_labels(column.texts, list(codes), missing)
+    return np.array([*codes.values(), UNKNOWN, MISSING], dtype=np.int8)[position]  # -1 is MISSING, -2 is UNKNOWN
+
+
+def _coding_of_row(sheet: Sheet, coding: Coding) -> NDArray[np.int32] | None:
+    """Return which of the codings each row uses, -1 where that is not known."""
+    if coding.by is None:
+        return np.zeros(len(sheet.table), dtype=np.int32)
+    column = sheet.column(coding.by.column)
+    if column is None:
+        return None
+    known = list(coding.by.codings)
+    position = column.lookup(match_labels(column.texts, known), MISSING)
+    wrong = (position < 0) & (column.codes != ABSENT)
+    allowed = f"a coding of the protocol: {', '.join(map(plain, known))}"
+    sheet.table.report(sheet.reading.problems, coding.by.column, wrong, allowed, lambda text: nearest(text, known))
+    return np.maximum(position, MISSING)
+
+
+def _report_uncoded(sheet: Sheet, role: CodedColumn, wrong: NDArray[np.bool_]) -> None:
+    name, coding = sheet.protocol.codings[role]
+    problems, column = sheet.reading.problems, sheet.table.columns[name]
+    labels = list(dict.fromkeys(label for codes in coding.tables.values() for label in codes))
+    allowed = f"{', '.join(map(plain, labels))}{EMPTY_MEANS[role]}"
+    values = {text.strip() for text in column.texts if not is_nothing(text)} - set(coding.missing)
+    is_slip = len(values - set(labels)) == 1 and wrong.sum() <= max(1, A_SLIP * len(wrong))
+    if role in ("choice", "outcome") and len(values) > 2 and not is_slip:
+        seen = Quoted(f"{len(values):,} different values: {', '.join(map(plain, sorted(values)[:10]))}")
+        advice = (
+            f"The models predict one binary outcome from binary choices. Ratings, or more than two {role}s, must "
+            f"become two classes: give every value the code 0 or 1 under [{role}] in the protocol."
+        )
+        problems.add(f"{', '.join(sheet.table.files[:3])}, column {plain(name)}", seen, f"two {role}s", advice)
+    sheet.table.report(problems, name, wrong, allowed, lambda text: nearest(text.strip(), labels))
+
+
+def _outcome_from_correct(sheet: Sheet, choice: NDArray[np.int8] | None) -> NDArray[np.int8] | None:
+    """Return the chosen option where the answer was correct, the other one where not; unknown after a missed answer."""
+    correct = _coded(sheet, "correct")
+    if correct is None or choice is None:
+        return None
+    known = (correct >= 0) & (choice >= 0)
+    missed = int(((correct >= 0) & (choice == MISSING)).sum())
+    if missed:
+        sheet.reading.notes.append(
+            f"{missed:,} missed answers leave the outcome unknown, as it follows from choice and correct; "
+            "they count as trials without feedback."
+        )
+    return np.where(known, np.where(correct == 1, choice, 1 - choice), MISSING).astype(np.int8)
+
+
+def _check_feedback(sheet: Sheet, outcome: NDArray[np.int8] | None, feedback: NDArray[np.int8] | None) -> None:
+    name = sheet.protocol.columns.outcome
+    if name is not None and outcome is not None and feedback is not None:
+        lacking = (feedback == 1) & (outcome == MISSING) & (sheet.table.columns[name].codes != ABSENT)
+        allowed = "an outcome, as the row says that feedback was given"
+        sheet.table.report(sheet.reading.problems, name, lacking, allowed)
+
+
+def _feature(sheet: Sheet, name: str) -> NDArray[np.int32] | None:
+    column = sheet.column(name)
+    if column is None:
+        return None
+    labels = list(sheet.protocol.features[name].bits)
+    position = column.lookup(match_labels(column.texts, labels), 0)
+    allowed = f"{', '.join(map(plain, labels))} (a feature cannot be empty)"
+    sheet.table.report(sheet.reading.problems, name, position < 0, allowed, lambda text: nearest(text.strip(), labels))
+    return position
+
+
+def _reaction_times(sheet: Sheet) -> NDArray[np.float64] | None:
+    rule = sheet.protocol.exclusions.rt
+    column = sheet.column(rule.column) if rule else None
+    if rule is None or column is None:
+        return None
+    values = numbers(column.texts)
+    wrong = np.isnan(values) & np.array([not is_nothing(text) for text in column.texts], dtype=np.bool_)
+    allowed = "a reaction time, or empty"
+    if any("," in text for text in column.texts):
+        sheet.reading.notes.append(f"Column {plain(rule.column)}: commas were read as decimal commas.")
+    sheet.table.report(sheet.reading.problems, rule.column, column.lookup(wrong, False), allowed)
+    return column.lookup(values, np.nan)

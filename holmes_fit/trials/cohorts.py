@@ -1,0 +1,174 @@
+"""The cohort: a tidy trial table, and what each learner saw and chose."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from holmes_fit.errors import InputError, Problem
+from holmes_fit.observations import Observations
+from holmes_fit.protocols import Protocol
+
+MISSED = -1
+
+EXCLUSION_COLUMNS = ("subject", "rule", "seen", "allowed", "consequence")
+
+
+@dataclass(frozen=True)
+class Learner:
+    """One person within one restart: everything that a model learns from, and the choices to be explained.
+
+    Parameters
+    ----------
+    subject
+        The person, as the file names them.
+    restart
+        The value of the restart column, or ``"session=2, problem=1"`` with several; empty without any.
+    observations
+        The cues, outcomes and feedback, in the order of the trials.
+    choices
+        0 or 1 for each trial, -1 for a missed answer.
+    rows
+        The rows of the cohort's trial table.
+    """
+
+    subject: str
+    restart: str
+    observations: Observations
+    choices: NDArray[np.int8]
+    rows: NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Cohort:
+    """Everyone who was read or simulated.
+
+    Parameters
+    ----------
+    protocol
+        How the data are coded.
+    trials
+        The tidy table, one row a trial: ``subject``, ``restart``, ``trial``, ``choice`` (empty if missed), ``outcome``
+        (empty if unknown), ``feedback``, then restart columns, features, and everything else that the file had.
+    learners
+        The same as arrays, a learner at a time.
+    subjects
+        One row a person: ``subject`` and the covariates.
+    exclusions
+        What the rules of the protocol took out: ``subject``, ``rule``, ``seen``, ``allowed``, ``consequence``.
+    notes
+        What else is worth knowing about the reading.
+    """
+
+    protocol: Protocol
+    trials: pd.DataFrame
+    learners: tuple[Learner, ...]
+    subjects: pd.DataFrame
+    exclusions: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=list(EXCLUSION_COLUMNS)))
+    notes: tuple[str, ...] = ()
+
+
+def build_cohort(
+    trials: pd.DataFrame,
+    protocol: Protocol,
+    subjects: pd.DataFrame | None = None,
+    exclusions: pd.DataFrame | None = None,
+    notes: Iterable[str] = (),
+) -> Cohort:
+    """Encode a tidy trial table.
+
+    Parameters
+    ----------
+    trials
+        In the form that :class:`Cohort` describes, checked, and in the order of the trials within each learner.
+        ``restart`` is made from the restart columns if it is not there.
+    protocol
+        How the features are encoded.
+    subjects
+        The covariates; only the names of the people if left out.
+    exclusions, notes
+        See :class:`Cohort`.
+    """
+    trials = in_tidy_order(trials.reset_index(drop=True), protocol)
+    cues = encode_cues(trials, protocol)
+    outcome = trials["outcome"].fillna(0).to_numpy(dtype=np.uint8)
+    feedback = trials["feedback"].to_numpy(dtype=np.bool_)
+    choices = trials["choice"].fillna(MISSED).to_numpy(dtype=np.int8)
+    subject, restart = trials["subject"].to_numpy(dtype=object), trials["restart"].to_numpy(dtype=object)
+    learners = []
+    for rows in _rows_of_learners(trials):
+        seen = Observations(cues[rows], outcome[rows], feedback[rows], protocol.length_normalized)
+        learners.append(Learner(str(subject[rows[0]]), str(restart[rows[0]]), seen, choices[rows], rows))
+    return Cohort(
+        protocol=protocol,
+        trials=trials,
+        learners=tuple(learners),
+        subjects=trials[["subject"]].drop_duplicates(ignore_index=True) if subjects is None else subjects,
+        exclusions=pd.DataFrame(columns=list(EXCLUSION_COLUMNS)) if exclusions is None else exclusions,
+        notes=tuple(notes),
+    )
+
+
+def _rows_of_learners(trials: pd.DataFrame) -> list[NDArray[np.intp]]:
+    """Return the rows of each learner, learners as they first appear, rows in their order."""
+    number = trials.groupby(["subject", "restart"], sort=False).ngroup().to_numpy()
+    ends = np.cumsum(np.bincount(number))
+    return np.split(np.argsort(number, kind="stable"), ends[:-1])
+
+
+def encode_cues(trials: pd.DataFrame, protocol: Protocol) -> NDArray[np.uint8]:
+    """Return the binary cues, trials x cues, in the order of the protocol's features."""
+    parts = [np.empty((len(trials), 0), dtype=np.uint8)]
+    for name, feature in protocol.features.items():
+        bits = {feature.tidy[label]: code for label, code in feature.bits.items()}
+        position = pd.Index(list(bits)).get_indexer(pd.Index(trials[name]))
+        if (position < 0).any():
+            row = int(np.argmax(position < 0))
+            seen = repr(trials[name].iloc[row])
+            raise InputError([Problem(f"trial table, row {row}, column {name}", seen, ", ".join(map(repr, bits)))])
+        parts.append(np.array(list(bits.values()), dtype=np.uint8)[position])
+    return np.ascontiguousarray(np.hstack(parts))
+
+
+def restart_labels(parts: dict[str, NDArray[np.object_]], n: int) -> NDArray[np.object_]:
+    """Return a label for each row that differs wherever any of the restart columns does."""
+    if not parts:
+        return np.full(n, "", dtype=object)
+    if len(parts) == 1:
+        return next(iter(parts.values()))
+    combined = pd.MultiIndex.from_arrays(list(parts.values()), names=list(parts))
+    codes, distinct = combined.factorize()
+    labels = [
+        ", ".join(f"{name}={_escaped(value)}" for name, value in zip(parts, row, strict=True)) for row in distinct
+    ]
+    of_row: NDArray[np.object_] = np.array(labels, dtype=object)[codes]
+    return of_row
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", "\\\\").replace(",", "\\,")
+
+
+def in_tidy_order(trials: pd.DataFrame, protocol: Protocol) -> pd.DataFrame:
+    """Return the table with its own columns first, in their order and with their types."""
+    trials = trials.copy(deep=False)
+    if "restart" not in trials:
+        parts = {name: trials[name].to_numpy(dtype=object) for name in protocol.columns.restart}
+        trials["restart"] = pd.array(restart_labels(parts, len(trials)), dtype="str")
+    types = {"choice": "Int8", "outcome": "Int8", "feedback": "bool", "trial": "int64"}
+    first = [
+        "subject",
+        "restart",
+        "trial",
+        "choice",
+        "outcome",
+        "feedback",
+        *protocol.columns.restart,
+        *protocol.features,
+    ]
+    order = dict.fromkeys([*first, *trials.columns])
+    return trials[list(order)].astype(types)

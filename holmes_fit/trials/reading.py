@@ -1,0 +1,206 @@
+"""From files to a cohort: read, check everything, report all problems at once, apply the rules, encode."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from holmes_fit.errors import InputError, Problem, Quoted, plain, shown
+from holmes_fit.protocols import Protocol, load_protocol
+from holmes_fit.protocols.schema import RESERVED
+from holmes_fit.trials.cells import MISSING
+from holmes_fit.trials.checking import CheckedCells, Sheet, check_cells, check_columns
+from holmes_fit.trials.cohorts import Cohort, build_cohort, restart_labels
+from holmes_fit.trials.files import DataPath, Reading, find_files, read_files
+from holmes_fit.trials.people import covariate_names, join_people, read_people, subject_table
+from holmes_fit.trials.rules import apply_rules, outside_window
+from holmes_fit.trials.structure import check_answers, check_trial_order, number_learners
+from holmes_fit.trials.text_tables import TextTable
+
+
+@dataclass(frozen=True)
+class Check:
+    """What came of checking data: a cohort, or the problems that keep it from being one.
+
+    Parameters
+    ----------
+    files, rows, subjects
+        How much could be read, with or without problems.
+    problems
+        Everything that has to be put right.
+    notes
+        What is worth knowing and needs no action.
+    cohort
+        The data, if there are no problems.
+    """
+
+    files: tuple[str, ...]
+    rows: int
+    subjects: int
+    problems: tuple[Problem, ...]
+    notes: tuple[str, ...]
+    cohort: Cohort | None
+
+
+def read_cohort(
+    data: DataPath | Iterable[DataPath], protocol: Protocol | str | Path, participants: DataPath | None = None
+) -> Cohort:
+    """Read participants' data.
+
+    Parameters
+    ----------
+    data
+        A CSV file, several, or a folder of them.
+    protocol
+        A protocol, the name of a shipped one, or the path of a TOML file.
+    participants
+        A CSV with one row a person, from which covariates are joined by subject.
+
+    Raises
+    ------
+    InputError
+        Listing every problem: file, row (the line in a text editor), column, the value seen, what is allowed.
+    """
+    check = check_data(data, protocol, participants)
+    if check.cohort is None:
+        raise InputError(check.problems)
+    return check.cohort
+
+
+def check_data(
+    data: DataPath | Iterable[DataPath], protocol: Protocol | str | Path, participants: DataPath | None = None
+) -> Check:
+    """Read and check participants' data, without raising for what is wrong with them.
+
+    The parameters are those of :func:`read_cohort`. A protocol that cannot be read still raises.
+    """
+    if not isinstance(protocol, Protocol):
+        protocol = load_protocol(protocol)
+    reading = Reading()
+    table = read_files(find_files(data, reading, participants), protocol.required_columns, reading)
+    people = None if participants is None else read_people(participants, protocol, reading)
+    cohort = _check_table(table, people, protocol, reading) if len(table) else None
+    subject = table.columns.get(protocol.columns.subject)
+    return Check(
+        files=table.files,
+        rows=len(table),
+        subjects=0 if subject is None else len(subject.texts),
+        problems=tuple(reading.problems),
+        notes=tuple(reading.notes),
+        cohort=None if reading.problems else cohort,
+    )
+
+
+def _check_table(table: TextTable, people: TextTable | None, protocol: Protocol, reading: Reading) -> Cohort | None:
+    every_row = not reading.problems
+    sheet = Sheet(table, protocol, reading)
+    if people is not None:
+        sheet = join_people(sheet, people)
+    check_columns(sheet)
+    cells = check_cells(sheet)
+    columns = protocol.columns
+    learner = None
+    if sheet.has(columns.subject, *columns.restart):
+        learner = number_learners(sheet)
+    if learner is not None and sheet.has(columns.trial):
+        check_trial_order(sheet, cells, learner, every_row)
+    answered = None
+    if cells.choice is not None and sheet.has(columns.subject, columns.choice):
+        outside = outside_window(cells.choice, cells.rt, protocol.exclusions.rt)
+        answered = (cells.choice != MISSING) & ~outside
+        check_answers(sheet, answered)
+    subjects = subject_table(sheet, people) if sheet.has(columns.subject) else None
+    _note_similar_names(sheet)
+    if reading.problems or learner is None or subjects is None or answered is None:
+        return None
+    trials = _tidy_table(sheet, cells, learner, answered)
+    return _with_rules(trials, subjects, sheet)
+
+
+def _note_similar_names(sheet: Sheet) -> None:
+    subject = sheet.column(sheet.protocol.columns.subject)
+    alike: dict[str, list[str]] = {}
+    for text in subject.texts if subject else ():
+        alike.setdefault(text.strip().casefold(), []).append(text)
+    for names in [names for names in alike.values() if len(names) > 1][:5]:
+        listed = " and ".join(shown(name) for name in names)
+        sheet.reading.notes.append(f"Subjects {listed} count as different people; are they?")
+
+
+def _with_rules(trials: pd.DataFrame, subjects: pd.DataFrame, sheet: Sheet) -> Cohort | None:
+    staying, exclusions = apply_rules(trials, sheet.protocol)
+    if not staying:
+        seen = Quoted(f"{len(subjects)} people, all left out by the rules")
+        sheet.reading.problems.add(f"protocol {sheet.protocol.name}, exclusions", seen, "rules that leave someone")
+        return None
+    if len(staying) < len(subjects):
+        trials = trials[trials["subject"].isin(staying)]
+        subjects = subjects[subjects["subject"].isin(staying)].reset_index(drop=True)
+    cohort = build_cohort(trials, sheet.protocol, subjects, exclusions)
+    blind = sum(not learner.observations.feedback.any() for learner in cohort.learners)
+    if blind:
+        sheet.reading.notes.append(f"{blind:,} learners never saw an outcome.")
+    return replace(cohort, notes=tuple(sheet.reading.notes))
+
+
+def _tidy_table(
+    sheet: Sheet, cells: CheckedCells, learner: NDArray[np.int64], answered: NDArray[np.bool_]
+) -> pd.DataFrame:
+    """Return the trials in the tidy form, learner by learner and trial by trial."""
+    assert cells.trial is not None
+    assert cells.choice is not None
+    assert cells.outcome is not None
+    table, protocol = sheet.table, sheet.protocol
+    restarts = {name: table.columns[name].tidied().cells() for name in protocol.columns.restart}
+    feedback = cells.outcome != MISSING
+    if cells.feedback is not None:
+        feedback &= cells.feedback == 1
+    data: dict[str, object] = {
+        "subject": pd.array(table.columns[protocol.columns.subject].cells(), dtype="str"),
+        "restart": pd.array(restart_labels(restarts, len(table)), dtype="str"),
+        "trial": cells.trial,
+        "choice": _nullable(cells.choice, answered),
+        "outcome": _nullable(cells.outcome, cells.outcome != MISSING),
+        "feedback": feedback,
+    }
+    discarded = (cells.choice != MISSING) & ~answered
+    if discarded.any():
+        data["excluded_choice"] = _nullable(cells.choice, discarded)
+    data |= {name: pd.array(values, dtype="str") for name, values in restarts.items() if name != "restart"}
+    for name, codes in cells.features.items():
+        values = list(protocol.features[name].tidy.values())
+        data[name] = np.array(values, dtype=np.int8 if protocol.features[name].levels is None else object)[codes]
+    data |= _kept_columns(sheet)
+    return pd.DataFrame(data).iloc[np.lexsort((cells.trial, learner))].reset_index(drop=True)
+
+
+def _nullable(codes: NDArray[np.int8], given: NDArray[np.bool_]) -> pd.arrays.IntegerArray:
+    return pd.arrays.IntegerArray(np.where(given, codes, 0).astype(np.int8), ~given)
+
+
+def _kept_columns(sheet: Sheet) -> dict[str, object]:
+    """Return the columns that have no part in the encoding, as they are in the file."""
+    protocol, table = sheet.protocol, sheet.table
+    used = {protocol.columns.subject, protocol.columns.trial, *protocol.columns.restart, *protocol.features}
+    used |= {column for column, _ in protocol.codings.values()}
+    others = [name for name in table.columns if name not in used]
+    names = _names_beside(RESERVED, others)
+    unnamed = [name for name in others if name not in protocol.required_columns and name not in covariate_names(sheet)]
+    if unnamed:
+        listed = ", ".join(plain(names[name]) for name in unnamed)
+        sheet.reading.notes.append(f"Columns that the protocol does not name are kept as they are: {listed}.")
+    return {names[name]: pd.array(table.columns[name].cells(), dtype="str") for name in others}
+
+
+def _names_beside(taken: Iterable[str], names: Iterable[str]) -> dict[str, str]:
+    """Return a name for each column of the file that no column of the tidy table has."""
+    own, given = set(taken), {name: name for name in names}
+    for name in own & given.keys():
+        while given[name] in own or given[name] in given:
+            given[name] += "_in_file"
+    return given

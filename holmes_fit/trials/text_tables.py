@@ -1,0 +1,175 @@
+"""A CSV as text: every cell as it stands in the file, with the file and line it came from.
+
+Columns are held as codes into their distinct texts. Checks then look at each text once, however many rows there are,
+and a million rows fit into little memory.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holmes_fit.errors import Problems, Quoted, plain
+
+T = TypeVar("T", bound=np.generic)
+
+ABSENT = -1  # the code of a cell whose file lacks the column
+SHOWN = 20  # cells of a kind that are named one by one
+
+
+@dataclass(frozen=True)
+class TextColumn:
+    """A column as codes into its distinct texts."""
+
+    texts: tuple[str, ...]
+    codes: NDArray[np.int32]
+
+    def lookup(self, values: NDArray[T], absent: object) -> NDArray[T]:
+        """Return, for each row, the entry of ``values`` that belongs to the row's text."""
+        return np.append(values, np.asarray(absent, dtype=values.dtype))[self.codes]  # ABSENT picks the last one
+
+    def cells(self) -> NDArray[np.object_]:
+        """Return the text of each row; a cell whose file lacks the column is empty."""
+        return self.lookup(np.array(self.texts, dtype=object), "")
+
+    def tidied(self) -> TextColumn:
+        """Return the column without blanks around its texts."""
+        numbers: defaultdict[str, int] = _numbering()
+        codes = np.array([numbers[text.strip()] for text in self.texts], dtype=np.int32)
+        return TextColumn(tuple(numbers), self.lookup(codes, ABSENT))
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """Rows of one or more files.
+
+    Parameters
+    ----------
+    files
+        The names of the files, as messages give them.
+    file, line
+        For each row, the number of its file and the line on which it starts, as a text editor counts.
+    columns
+        The columns by name.
+    origins
+        For columns that were joined from another table: that table, and for each row here the row there.
+    """
+
+    files: tuple[str, ...]
+    file: NDArray[np.int32]
+    line: NDArray[np.int32]
+    columns: dict[str, TextColumn]
+    origins: dict[str, tuple[TextTable, NDArray[np.intp]]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.line)
+
+    def place(self, row: int, column: str) -> str:
+        """Return the file, the row and the column of a cell, for a message."""
+        if column in self.origins:
+            table, rows = self.origins[column]
+            return table.place(int(rows[row]), column)
+        return f"{self.files[self.file[row]]}, row {self.line[row]}, column {plain(column)}"
+
+    def report(
+        self,
+        problems: Problems,
+        column: str,
+        rows: NDArray[np.bool_] | NDArray[np.intp],
+        allowed: str,
+        advice: Callable[[str], str] | None = None,
+        seen: Callable[[int], object] | None = None,
+    ) -> None:
+        """Add a problem for each of ``rows``, the first ones by their place and the others by their number.
+
+        Parameters
+        ----------
+        problems
+            Where they are added.
+        column
+            The column of the cells.
+        rows
+            The rows, as a mask or by their numbers.
+        allowed
+            What would have been accepted.
+        advice
+            Gives what to do, from the text of a cell.
+        seen
+            Gives what was seen, from the number of a row; the text of the cell if left out.
+        """
+        numbers = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows.astype(np.intp)
+        if column in self.origins:  # one cell there stands behind many rows here
+            numbers = numbers[np.unique(self.origins[column][1][numbers], return_index=True)[1]]
+        values = self.columns[column]
+        for row in numbers[:SHOWN].tolist():
+            text = values.texts[values.codes[row]]
+            problems.add(self.place(row, column), seen(row) if seen else text, allowed, advice(text) if advice else "")
+        if len(numbers) > SHOWN:
+            more = Quoted(f"{len(numbers) - SHOWN:,} more cells like these")
+            problems.add(f"{self._files_of(numbers[SHOWN:])}, column {plain(column)}", more, allowed)
+
+    def _files_of(self, rows: NDArray[np.intp]) -> str:
+        files = np.unique(self.file[rows])
+        return self.files[files[0]] if len(files) == 1 else f"{len(files)} files"
+
+
+def _numbering() -> defaultdict[str, int]:
+    """Return a dictionary that numbers its keys in the order in which they are asked for."""
+    numbers: defaultdict[str, int] = defaultdict()
+    numbers.default_factory = numbers.__len__
+    return numbers
+
+
+class TableBuilder:
+    """Collects rows, chunk by chunk and file by file, into a :class:`TextTable`."""
+
+    def __init__(self) -> None:
+        self._files: list[str] = []
+        self._file_parts: list[NDArray[np.int32]] = []
+        self._line_parts: list[NDArray[np.int32]] = []
+        self._numbers: dict[str, defaultdict[str, int]] = {}
+        self._code_parts: dict[str, list[NDArray[np.int32]]] = {}
+        self._rows = 0
+
+    @property
+    def rows(self) -> int:
+        return self._rows
+
+    def start_file(self, name: str) -> None:
+        self._files.append(name)
+
+    def add(self, header: Sequence[str], rows: Sequence[Sequence[str]], lines: Sequence[int]) -> None:
+        """Add rows of the file that was started last; each has the header's number of cells."""
+        n = len(rows)
+        for name in header:
+            if name not in self._numbers:
+                self._numbers[name] = _numbering()
+                self._code_parts[name] = [_absent(self._rows)]
+        for name, cells in zip(header, zip(*rows, strict=True), strict=True):
+            number = self._numbers[name].__getitem__
+            self._code_parts[name].append(np.fromiter(map(number, cells), np.int32, count=n))
+        for name in self._numbers.keys() - set(header):
+            self._code_parts[name].append(_absent(n))
+        self._file_parts.append(np.full(n, len(self._files) - 1, dtype=np.int32))
+        self._line_parts.append(np.array(lines, dtype=np.int32))
+        self._rows += n
+
+    def table(self) -> TextTable:
+        columns = {
+            name: TextColumn(tuple(numbers), _joined(self._code_parts.pop(name)))
+            for name, numbers in self._numbers.items()
+        }
+        return TextTable(tuple(self._files), _joined(self._file_parts), _joined(self._line_parts), columns)
+
+
+def _absent(n: int) -> NDArray[np.int32]:
+    return np.full(n, ABSENT, dtype=np.int32)
+
+
+def _joined(parts: Iterable[NDArray[np.int32]]) -> NDArray[np.int32]:
+    return np.concatenate([_absent(0), *parts])

@@ -1,0 +1,79 @@
+"""Writing a tidy trial table as a CSV in the protocol's own columns and codes, so that it reads back the same."""
+
+from __future__ import annotations
+
+import csv
+import os
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from holmes_fit.protocols import Protocol
+from holmes_fit.protocols.schema import RESERVED, Coding
+
+
+def write_trials(trials: pd.DataFrame, protocol: Protocol, path: str | os.PathLike[str]) -> None:
+    """Write trials so that :func:`read_cohort` with the same protocol gives the same arrays.
+
+    Parameters
+    ----------
+    trials
+        A tidy table, such as ``cohort.trials``.
+    protocol
+        Gives the names of the columns and the codes.
+    path
+        The CSV file (UTF-8, commas).
+    """
+    table = as_in_file(trials, protocol)
+    # A carriage return within a cell is not quoted by itself, and would end the line.
+    quoting: Literal[0, 1] = csv.QUOTE_ALL if _holds_returns(table) else csv.QUOTE_MINIMAL
+    table.to_csv(Path(path), index=False, encoding="utf-8", lineterminator="\n", quoting=quoting)
+
+
+def _holds_returns(table: pd.DataFrame) -> bool:
+    columns = [table[name] for name in table.columns if not pd.api.types.is_numeric_dtype(table[name])]
+    texts = [*table.columns, *(value for column in columns for value in column.unique())]
+    return any("\r" in text for text in texts if isinstance(text, str))
+
+
+def as_in_file(trials: pd.DataFrame, protocol: Protocol) -> pd.DataFrame:
+    """Return the table with the columns and codes that a file of the protocol has."""
+    columns = protocol.columns
+    choice = trials["choice"]
+    if "excluded_choice" in trials:
+        choice = choice.fillna(trials["excluded_choice"])
+    file = {columns.subject: trials["subject"]}
+    file |= {name: trials[name] for name in columns.restart}
+    file[columns.trial] = trials["trial"]
+    file |= {name: _labels(trials[name], protocol.features[name].tidy) for name in protocol.features}
+    file[columns.choice] = _coded(choice, protocol.choice, trials, protocol)
+    # Without a column for it, only an empty outcome says that there was no feedback.
+    outcome = trials["outcome"]
+    if columns.feedback is None:
+        outcome = outcome.mask(~trials["feedback"])
+    if columns.correct is not None:
+        file[columns.correct] = _coded((choice == outcome).astype("Int8"), protocol.correct, trials, protocol)
+    elif columns.outcome is not None:
+        file[columns.outcome] = _coded(outcome, protocol.outcome, trials, protocol)
+    if columns.feedback is not None:
+        shown = trials["feedback"].astype("Int8")
+        file[columns.feedback] = _coded(shown, protocol.feedback, trials, protocol)
+    file |= {name: trials[name] for name in trials.columns if name not in RESERVED and name not in file}
+    return pd.DataFrame(file)
+
+
+def _labels(values: pd.Series, tidy: dict[str, int] | dict[str, str]) -> pd.Series:
+    return values.map({value: label for label, value in reversed(list(tidy.items()))})
+
+
+def _coded(values: pd.Series, coding: Coding, trials: pd.DataFrame, protocol: Protocol) -> pd.Series:
+    """Return the file's word for each code: the first one that has it; empty where there is no code."""
+    if coding.by is None:
+        return _labels(values, coding.coding)
+    by = trials[protocol.tidy_name(coding.by.column)].astype(str)
+    words = pd.Series(np.nan, index=values.index, dtype="object")
+    for name, codes in coding.by.codings.items():
+        words = words.where(by != name, _labels(values, codes))
+    return words

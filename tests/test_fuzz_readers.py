@@ -1,0 +1,226 @@
+"""Spoilt files: whatever the bytes, a clean error or a correct table, never another exception."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from holmes_fit.errors import InputError
+from holmes_fit.protocols import protocol_file, protocol_names, read_protocol
+from holmes_fit.protocols.generators import generate_trials
+from holmes_fit.trials import MISSED, Cohort, build_cohort, cohort_summary, learning_curve, read_cohort, write_trials
+
+T = TypeVar("T")
+
+PROTOCOL = """
+[columns]
+restart = ["session"]
+covariates = ["group"]
+feedback = "shown"
+[features]
+x = "binary"
+color = { levels = ["red", "green"], copies = 2 }
+[choice]
+coding = { left = 0, right = 1 }
+[exclusions]
+rt = { min = 0.1, max = 2.0 }
+min_answered = 1
+"""
+
+ROWS = "subject,session,trial,x,color,choice,outcome,shown,rt,group\n" + "".join(
+    f"{who},{session},{t},{t % 2},{'red' if t % 3 else 'green'},{'left' if t % 2 else 'right'},{t % 2},1,0.{t}5,{who}\n"
+    for who in ("p", "é")
+    for session in (1, 2)
+    for t in range(1, 7)
+)
+
+PIECES = [
+    b",",
+    b";",
+    b"\t",
+    b'"',
+    b"\n",
+    b"\r",
+    b"\0",
+    b"\xff",
+    b"\xef\xbb\xbf",
+    b"-1",
+    b"1e999",
+    b"nan",
+    b"0.5",
+    b"  ",
+]
+PIECES += [b"left", b"subject", b"=", b"[", b"]", b"{", b"}", b"'", b'"""', b"\\", b"#", b"inf", b"true", b"features"]
+
+
+def mutated(content: bytes, rng: random.Random) -> bytes:
+    """Delete, repeat, swap or insert a few pieces."""
+    for _ in range(rng.randint(1, 4)):
+        a, b = sorted(rng.randrange(len(content) + 1) for _ in range(2))
+        b = min(b, a + rng.choice([1, 2, 8, 64]))
+        kind = rng.randrange(5)
+        if kind == 0:
+            content = content[:a] + content[b:]
+        elif kind == 1:
+            content = content[:b] + content[a:b] + content[b:]
+        elif kind == 2:
+            content = content[:a] + rng.choice(PIECES) + content[a:]
+        elif kind == 3:
+            content = content[:a] + bytes([rng.randrange(256)]) + content[a + 1 :]
+        else:
+            content = content[:a] + rng.choice(PIECES) + content[b:]
+    return content
+
+
+def assert_correct(cohort: Cohort) -> None:
+    """Check what every cohort must be, whatever the file was."""
+    assert cohort.learners
+    assert sum(len(learner.rows) for learner in cohort.learners) == len(cohort.trials)
+    for learner in cohort.learners:
+        seen = learner.observations
+        n = len(learner.rows)
+        assert seen.cues.shape == (n, 5)
+        assert np.isin(seen.cues, (0, 1)).all()
+        assert (seen.cues[:, 1:3].sum(axis=1) == 1).all()
+        assert (seen.cues[:, 1:3] == seen.cues[:, 3:5]).all()
+        assert np.isin(seen.outcome, (0, 1)).all()
+        assert np.isin(learner.choices, (MISSED, 0, 1)).all()
+        own = cohort.trials.iloc[learner.rows]
+        assert set(own["subject"]) == {learner.subject}
+        assert (np.diff(own["trial"]) == 1).all()
+        assert own["color"].eq("red").tolist() == (seen.cues[:, 1] == 1).tolist()
+    cohort_summary(cohort)
+    learning_curve(cohort)
+
+
+def tried(call: Callable[[], T]) -> T | InputError:
+    """Return what a call gives or the error with which it refuses; anything else is raised."""
+    try:
+        return call()
+    except InputError as error:
+        return error
+
+
+def read_bytes(content: bytes, folder: Path) -> Cohort | None:
+    path = folder / "fuzz.csv"
+    path.write_bytes(content)
+    protocol = read_protocol(PROTOCOL)
+    cohort = tried(lambda: read_cohort(path, protocol))
+    if isinstance(cohort, InputError):
+        assert cohort.problems
+        assert str(cohort).replace("\n", " ").isprintable()
+        return None
+    assert_correct(cohort)
+    return cohort
+
+
+def test_the_data_are_fine_before_they_are_spoilt(tmp_path: Path) -> None:
+    assert read_bytes(ROWS.encode(), tmp_path) is not None
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "utf-16"])
+def test_spoilt_csv_files(tmp_path: Path, encoding: str) -> None:
+    rng = random.Random(20_26)
+    original = ROWS.encode(encoding)
+    read = [read_bytes(mutated(original, rng), tmp_path) for _ in range(250)]
+    fine = [cohort for cohort in read if cohort is not None]
+    assert 0 < len(fine) < len(read)  # mild changes are read, others are refused
+    for cohort in fine:
+        write_trials(cohort.trials, cohort.protocol, tmp_path / "again.csv")
+        again = read_cohort(tmp_path / "again.csv", cohort.protocol)
+        for ours, theirs in zip(cohort.learners, again.learners, strict=True):
+            np.testing.assert_array_equal(ours.choices, theirs.choices)
+            np.testing.assert_array_equal(ours.observations.cues, theirs.observations.cues)
+
+
+@pytest.mark.parametrize("name", protocol_names())
+def test_spoilt_toml_files(name: str) -> None:
+    rng = random.Random(name)
+    original = protocol_file(name).read_bytes()
+    contents = [mutated(original, rng) for _ in range(120)]
+    read = [tried(lambda content=content: read_protocol(content)) for content in contents]  # type: ignore[misc]
+    assert any(isinstance(protocol, InputError) for protocol in read)
+    for protocol in read:
+        if isinstance(protocol, InputError):
+            assert protocol.problems
+        else:
+            assert protocol.required_columns
+
+
+CELL = st.one_of(
+    st.text(max_size=8),
+    st.sampled_from(["", "0", "1", "1.0", "0,0", "red", "green", " left", "right", "NA", "-1", "é", '"', "\n", "1e5"]),
+)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(rows=st.lists(st.lists(CELL, min_size=8, max_size=12), max_size=6), separator=st.sampled_from(",;\t"))
+def test_random_cells(tmp_path: Path, rows: list[list[str]], separator: str) -> None:
+    header = ROWS.splitlines()[0].replace(",", separator)
+    lines = [separator.join(row) for row in rows]
+    read_bytes("\n".join([header, *lines]).encode("utf-8", errors="replace"), tmp_path)
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(content=st.binary(max_size=200))
+def test_random_bytes(tmp_path: Path, content: bytes) -> None:
+    assert read_bytes(content, tmp_path) is None
+    protocol = tried(lambda: read_protocol(content))
+    assert not isinstance(protocol, InputError) or protocol.problems
+
+
+TOML_VALUE = st.recursive(
+    st.one_of(st.booleans(), st.integers(), st.floats(), st.text(max_size=5), st.just({}), st.just([])),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=5), inner, max_size=3)),
+    max_leaves=6,
+)
+KEYS = ["columns", "features", "choice", "outcome", "correct", "feedback", "exclusions", "generator", "name", "about"]
+
+
+def as_toml(value: object) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{as_toml(key)} = {as_toml(inner)}" for key, inner in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(as_toml, value)) + "]"
+    if isinstance(value, str):
+        return '"' + "".join(f"\\U{ord(c):08x}" for c in value if not 0xD800 <= ord(c) <= 0xDFFF) + '"'
+    return str(value).lower()
+
+
+@settings(max_examples=200, deadline=None)
+@given(content=st.dictionaries(st.sampled_from(KEYS), TOML_VALUE, min_size=1))
+def test_any_value_at_any_key(content: dict[str, object]) -> None:
+    toml = "\n".join(f"{key} = {as_toml(value)}" for key, value in content.items())
+    protocol = tried(lambda: read_protocol(toml))
+    if isinstance(protocol, InputError):
+        assert all(problem.where and problem.allowed for problem in protocol.problems)
+    else:
+        assert "features" in content
+        assert protocol.required_columns
+
+
+# Control characters other than these make a file look binary, which it then is.
+CHARACTERS = st.characters(exclude_categories=["Cs", "Cc"], include_characters="\n\r\t")
+NAME = st.text(CHARACTERS, min_size=1, max_size=300).filter(str.strip)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(names=st.lists(NAME, min_size=1, max_size=4, unique=True), seed=st.integers(0, 2**32 - 1))
+def test_any_name_of_a_person_survives_a_round_trip(tmp_path: Path, names: list[str], seed: int) -> None:
+    protocol = read_protocol(protocol_file("conditioning").read_bytes())
+    people = [
+        generate_trials(protocol, np.random.default_rng(seed)).assign(subject=name, choice=seed % 2) for name in names
+    ]
+    made = build_cohort(pd.concat(people, ignore_index=True), protocol)
+    write_trials(made.trials, protocol, tmp_path / "names.csv")
+    back = read_cohort(tmp_path / "names.csv", protocol)
+    assert [learner.subject for learner in back.learners] == names
+    assert back.trials["choice"].tolist() == made.trials["choice"].tolist()
