@@ -44,7 +44,7 @@ format: env ## Format the code and apply the safe fixes
 	"$(BIN)/ruff" check --fix .
 
 bench: env ## Time the particle filter
-	"$(BIN)/python" benchmarks/kernel.py
+	"$(BIN)/python" -m benchmarks.kernel
 
 lock: ## Resolve pyproject.toml into requirements.lock
 	"$(PYTHON)" -m venv $(LOCK_VENV)
