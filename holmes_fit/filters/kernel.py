@@ -22,12 +22,15 @@ from holmes_fit.filters.state import (
     ROOT,
     TOTAL,
     forget,
+    is_full,
+    is_tree_full,
     new_particles,
     new_tree,
     new_work,
     open_node,
-    with_room,
-    with_room_for_nodes,
+    step,
+    widened,
+    widened_tree,
     words_a_leaf,
 )
 from holmes_fit.observations import Observations
@@ -90,22 +93,24 @@ def _run(cues, outcome, feedback, length_normalized, settings, key, first_replic
         replicate = first_replicate + row
         forget(particles, tree)
         for trial in range(n_trials):
-            particles = with_room(particles, most_new_branches, settings.max_branches, n_cues)
-            tree = with_room_for_nodes(tree, n_particles * settings.max_depth, particles.counts.shape[2])
-            _read_trial(cues[trial], outcome[trial], feedback[trial], work)
+            if is_full(particles, most_new_branches, settings.max_branches):
+                particles = widened(particles, most_new_branches)
+            if is_tree_full(tree, n_particles * settings.max_depth, particles.row_length):
+                tree = widened_tree(tree, n_particles * settings.max_depth, particles.row_length)
+            _read_trial(cues, outcome, feedback, trial, work)
 
             _sample_paths(particles, tree, settings, concentration, stop_probability, key, replicate, trial, work)
-            _find_leaves(particles, tree.slot, n_cues, work)
-            highest = _look_up_and_update(particles.leaves, outcome[trial], settings.omega, log_count, log_total, work)
+            _find_leaves(particles, tree, n_cues, work)
+            highest = _look_up_and_update(particles, outcome[trial], settings.omega, log_count, log_total, work)
             p_hat[row, trial], total_weight = _predict_and_weigh(
                 outcome[trial], feedback[trial], length_normalized, n_cues, highest, work
             )
             if settings.multinomial:
                 draws.fill_resampling(key, replicate, trial, work.point)
-                _multinomial_offspring(work.weight, work.point, work.offspring)
+                _multinomial_offspring(work)
             else:
                 point = draws.uniform(key, replicate, trial, 0, 0, draws.RESAMPLE)
-                _systematic_offspring(work.weight, total_weight, point, work.offspring)
+                _systematic_offspring(total_weight, point, work)
             n_dead = _find_heirs(work)
             if leaves.size > 0:
                 leaves[trial] = work.node
@@ -124,42 +129,43 @@ def _level_tables(settings):
     return concentration, stop_probability
 
 
-@njit(cache=True)
-def _read_trial(cues, outcome, feedback, work):
+@step
+def _read_trial(cues, outcome, feedback, trial, work):
     """Note which entries of a tally this trial speaks of, and the words that count it in.
 
     Counts never reach 2**16, so adding two words adds the four counts in each of them.
     """
-    n_cues = len(cues)
-    work.seen_words[:] = 0
-    counts = work.seen_words.view(np.uint16)
+    n_cues = len(work.seen)
+    for word in range(len(work.seen_words)):
+        work.seen_words[word] = 0
     for cue in range(n_cues):
-        entry = 2 * cue + cues[cue]
+        entry = 2 * cue + cues[trial, cue]
         work.seen[cue] = entry
-        counts[entry] = 1
-    if feedback:
-        counts[2 * n_cues + outcome] = 1
-    counts[2 * n_cues + 2] = 1
+        work.seen_counts[entry] = 1
+    if feedback[trial]:
+        work.seen_counts[2 * n_cues + outcome[trial]] = 1
+    work.seen_counts[2 * n_cues + 2] = 1
 
 
 # ------------------------------------------------------------------------------------------------- step 1: the prior
 
 
-@njit(cache=True)
+@step
 def _sample_paths(particles, tree, settings, concentration, stop_probability, key, replicate, trial, work):
     """Draw every particle's path from the prior, count it, and leave in ``work.node`` where it ends."""
-    most, tables, n_levels, counts, last_depth, path, _, _ = particles
+    most, tables, n_levels, counts = particles.most, particles.table, particles.n_levels, particles.counts
+    last_depth, path, child = particles.depth, particles.path, tree.child
     going, on_last_path, depth, node = work.going, work.on_last_path, work.depth, work.node
     omega, max_depth, max_branches = settings.omega, settings.max_depth, settings.max_branches
     sticky, by_node = settings.sticky, settings.sticky_by_node
-    count, row_length = counts.reshape(counts.size), np.uint64(counts.shape[2])
-    level_length = np.uint64(counts.shape[1]) * row_length
-    child, fan = tree.child.reshape(tree.child.size), np.uint64(tree.child.shape[1])
+    row_length, fan = np.uint64(particles.row_length), np.uint64(tree.fan)
+    level_length = np.uint64(settings.particles) * row_length
 
-    going[:] = np.arange(settings.particles)
+    for particle in range(settings.particles):
+        going[particle] = particle
+        node[particle] = ROOT
+        on_last_path[particle] = True
     n_going = settings.particles
-    node[:] = ROOT
-    on_last_path[:] = True
     level = 0
     while n_going > 0:
         is_last_level = level + 1 == max_depth
@@ -171,10 +177,10 @@ def _sample_paths(particles, tree, settings, concentration, stop_probability, ke
             row = np.uint64(level) * level_length + table * row_length
             if level == n_levels[table]:
                 n_levels[table] = level + 1
-                count[row + N_BRANCHES] = 0
-                count[row + TOTAL] = 0
-            n_branches = count[row + N_BRANCHES]
-            total = count[row + TOTAL]
+                counts[row + N_BRANCHES] = 0
+                counts[row + TOTAL] = 0
+            n_branches = counts[row + N_BRANCHES]
+            total = counts[row + TOTAL]
 
             # Stickiness favours the branch of the last path, where that path reached this level (Eq. stickiness).
             last_branch = path[level, particle]
@@ -183,7 +189,7 @@ def _sample_paths(particles, tree, settings, concentration, stop_probability, ke
                 is_boosted = is_boosted & on_last_path[particle]
             favourite = last_branch if is_boosted else np.uint32(0)
             boost = omega if is_boosted else 0.0
-            bonus = boost * count[row + COUNTS + favourite]
+            bonus = boost * counts[row + COUNTS + favourite]
 
             # Old branches by their counts, a new one by alpha_l (Eq. ncrp_existingnew): one turn of a wheel that has
             # the bonus first, then the counts, then the new branch.
@@ -193,13 +199,13 @@ def _sample_paths(particles, tree, settings, concentration, stop_probability, ke
             upper_end = np.int64(0)
             branch = np.int64(0)
             for place in range(row + COUNTS, row + COUNTS + np.uint64(n_branches)):
-                upper_end += count[place]
+                upper_end += counts[place]
                 branch += upper_end <= whole
             branch = np.int64(favourite) if point < 0.0 else branch
             if branch == n_branches:
-                branch = _open_branch(count, row, n_branches, new, most)
-            count[row + TOTAL] = total + 1
-            count[row + COUNTS + np.uint64(branch)] += 1
+                branch = _open_branch(counts, row, n_branches, new, most)
+            counts[row + TOTAL] = total + 1
+            counts[row + COUNTS + np.uint64(branch)] += 1
             path[level, particle] = branch
             if by_node:
                 on_last_path[particle] = is_boosted & (last_branch == branch)
@@ -216,60 +222,61 @@ def _sample_paths(particles, tree, settings, concentration, stop_probability, ke
             n_next += not stops
         n_going = n_next
         level += 1
-    last_depth[:] = depth
+    for particle in range(settings.particles):
+        last_depth[particle] = depth[particle]
 
 
-@njit(cache=True)
-def _open_branch(count, row, n_branches, new, most):
+@step
+def _open_branch(counts, row, n_branches, new, most):
     """Open a branch and return it. The first branch at a level is certain, whatever alpha_l is."""
     if new == 0.0 and n_branches > 0:
         return np.int64(n_branches - 1)  # rounding: the wheel stopped at its very end
     most[0] = max(most[0], n_branches + 1)
-    count[row + N_BRANCHES] = n_branches + 1
-    count[row + COUNTS + np.uint64(n_branches)] = 0
+    counts[row + N_BRANCHES] = n_branches + 1
+    counts[row + COUNTS + np.uint64(n_branches)] = 0
     return np.int64(n_branches)
 
 
-@njit(cache=True)
-def _find_leaves(particles, tree_slot, n_cues, work):
+@step
+def _find_leaves(particles, tree, n_cues, work):
     """Find every particle's statistics at the end of its path, and make empty ones where it has none there yet.
 
     Particles that descend from one ancestor keep a leaf in the same slot, so the last one's slot is a good guess.
     """
-    most, n_leaves, leaves = particles.most, particles.n_leaves, particles.leaves
-    node, start = work.node, work.start
-    n_words = words_a_leaf(n_cues)
+    n_leaves, leaves = particles.n_leaves, particles.leaves
+    node, start, tree_slot = work.node, work.start, tree.slot
+    n_words = np.uint64(words_a_leaf(n_cues))
     for particle in range(len(node)):
+        own = np.uint64(particle * particles.leaf_room) * n_words
         wanted = node[particle]
         known = n_leaves[particle]
-        slot = np.int64(tree_slot[wanted])
-        if slot >= known or leaves[particle, slot * n_words] != wanted:
-            slot = np.int64(0)
-            while slot < known and leaves[particle, slot * n_words] != wanted:
-                slot += 1
+        slot = np.uint64(tree_slot[wanted])
+        if slot >= known or leaves[own + slot * n_words] != wanted:
+            slot = np.uint64(0)
+            while slot < known and leaves[own + slot * n_words] != wanted:
+                slot += _ONE
             tree_slot[wanted] = slot
+        start[particle] = own + slot * n_words
         if slot == known:
-            most[1] = max(most[1], known + 1)
+            particles.most[1] = max(particles.most[1], known + 1)
             n_leaves[particle] = known + 1
-            leaves[particle, slot * n_words] = wanted
-            for word in range(slot * n_words + 1, (slot + 1) * n_words):
-                leaves[particle, word] = 0
-        start[particle] = particle * leaves.shape[1] + slot * n_words
+            leaves[start[particle]] = wanted
+            for word in range(start[particle] + _ONE, start[particle] + n_words):
+                leaves[word] = 0
 
 
 # ------------------------------------------------------------------------------- steps 2 to 5: predict, weigh, update
 
 
-@njit(cache=True)
-def _look_up_and_update(leaves, outcome, omega, log_count, log_total, work):
+@step
+def _look_up_and_update(particles, outcome, omega, log_count, log_total, work):
     """Read every particle's leaf as it was before this trial (Eqs. bernoulli_pred and likelihood), and count it in.
 
     The two share one pass because they touch the same memory. Returns the highest log-likelihood of the cues.
     """
+    leaves, tallies = particles.leaves, particles.tallies
     seen, seen_words, start = work.seen, work.seen_words, work.start
     log_cues, log_outcome, p_outcome = work.log_cues, work.log_outcome, work.p_outcome
-    words = leaves.reshape(leaves.size)
-    counts = words.view(np.uint16)
     n_cues = len(seen)
     past_cues = _TWO * np.uint64(n_cues)
     highest = -np.inf
@@ -278,21 +285,21 @@ def _look_up_and_update(leaves, outcome, omega, log_count, log_total, work):
         first = first_word * _COUNTS_A_WORD
         total = 0.0
         for cue in range(n_cues):
-            total += log_count[counts[first + seen[cue]]]
-        absent = counts[first + past_cues]
-        present = counts[first + past_cues + _ONE]
-        visits = counts[first + past_cues + _TWO]
+            total += log_count[tallies[first + seen[cue]]]
+        absent = tallies[first + past_cues]
+        present = tallies[first + past_cues + _ONE]
+        visits = tallies[first + past_cues + _TWO]
         log_cue = total - n_cues * log_total[visits]
         log_cues[particle] = log_cue
         highest = log_cue if log_cue > highest else highest
         log_outcome[particle] = log_count[present if outcome else absent] - log_total[present + absent]
         p_outcome[particle] = (omega + present) / (2.0 * omega + present + absent)
         for word in range(len(seen_words)):
-            words[first_word + np.uint64(word)] += seen_words[word]
+            leaves[first_word + np.uint64(word)] += seen_words[word]
     return highest
 
 
-@njit(cache=True)
+@step
 def _predict_and_weigh(outcome, feedback, length_normalized, n_cues, highest, work):
     """Return p-hat (Eqs. predweight and prediction) and the sum of the weights (Eq. particle_weight).
 
@@ -320,9 +327,10 @@ def _predict_and_weigh(outcome, feedback, length_normalized, n_cues, highest, wo
 # ----------------------------------------------------------------------------------------------- step 6: resampling
 
 
-@njit(cache=True)
-def _systematic_offspring(weight, total_weight, first, offspring):
+@step
+def _systematic_offspring(total_weight, first, work):
     """Count each particle's copies: how many of the points (first + j) / P fall into its share of the weight."""
+    weight, offspring = work.weight, work.offspring
     n_particles = len(weight)
     per_point = n_particles / total_weight
     upper_end = 0.0
@@ -337,20 +345,23 @@ def _systematic_offspring(weight, total_weight, first, offspring):
     offspring[last] += n_particles - placed  # rounding: the last point lay beyond the end
 
 
-@njit(cache=True)
-def _multinomial_offspring(weight, point, offspring):
+@step
+def _multinomial_offspring(work):
     """Count each particle's copies when every slot draws its parent on its own."""
-    upper_end = np.cumsum(weight)
-    last = len(weight) - 1
-    while weight[last] == 0.0:
-        last -= 1
-    offspring[:] = 0
+    weight, point, upper_end, offspring = work.weight, work.point, work.upper_end, work.offspring
+    total = 0.0
+    last = 0
+    for particle in range(len(weight)):
+        total += weight[particle]
+        upper_end[particle] = total
+        last = particle if weight[particle] > 0.0 else last
+        offspring[particle] = 0
     for slot in range(len(weight)):
-        parent = np.searchsorted(upper_end, point[slot] * upper_end[-1], side="right")
+        parent = np.searchsorted(upper_end, point[slot] * total, side="right")
         offspring[min(parent, last)] += 1  # rounding: a point can lie at the very end
 
 
-@njit(cache=True)
+@step
 def _find_heirs(work):
     """List the dead slots in order, beside each the particle that is copied there, and return how many there are.
 
@@ -358,7 +369,8 @@ def _find_heirs(work):
     """
     offspring, first_child, dead, heir = work.offspring, work.first_child, work.dead, work.heir
     n_particles = len(offspring)
-    first_child[:] = 0
+    for child in range(n_particles):
+        first_child[child] = 0
     n_dead = 0
     placed = 0
     for slot in range(n_particles):
@@ -376,18 +388,21 @@ def _find_heirs(work):
     return n_dead
 
 
-@njit(cache=True)
+@step
 def _copy_heirs(particles, n_dead, shared_counts, n_cues, work):
     """Copy survivors over the dead: the part in use, and nothing else."""
-    _, table, n_levels, counts, depth, path, n_leaves, leaves = particles
-    dead, heir = work.dead, work.heir
+    table, n_levels, depth, path = particles.table, particles.n_levels, particles.depth, particles.path
+    counts, counts_as_words = particles.counts, particles.counts_as_words
+    n_leaves, leaves = particles.n_leaves, particles.leaves
     n_words = words_a_leaf(n_cues)
-    count_words = counts.view(np.uint64)
+    room = np.uint64(particles.leaf_room * n_words)
+    row_length = np.uint64(particles.row_length)
+    level_length = np.uint64(len(table)) * row_length
     for pair in range(n_dead):
-        slot, parent = dead[pair], heir[pair]
+        slot, parent = work.dead[pair], work.heir[pair]
         n_leaves[slot] = n_leaves[parent]
-        for word in range(n_leaves[parent] * n_words):
-            leaves[slot, word] = leaves[parent, word]
+        for word in range(np.uint64(n_leaves[parent] * n_words)):
+            leaves[slot * room + word] = leaves[parent * room + word]
         depth[slot] = depth[parent]
         for level in range(depth[parent]):
             path[level, slot] = path[level, parent]
@@ -395,6 +410,8 @@ def _copy_heirs(particles, n_dead, shared_counts, n_cues, work):
             table[slot] = table[parent]
         else:
             n_levels[slot] = n_levels[parent]
-            for level in range(n_levels[parent]):
-                for word in range((counts[level, parent, 0] + 3) // 2):
-                    count_words[level, slot, word] = count_words[level, parent, word]
+            for level in range(np.uint64(n_levels[parent])):
+                source = level * level_length + parent * row_length
+                target = level * level_length + slot * row_length
+                for word in range(np.uint64((counts[source + N_BRANCHES] + 3) // 2)):
+                    counts_as_words[target // _TWO + word] = counts_as_words[source // _TWO + word]
