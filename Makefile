@@ -10,7 +10,7 @@ STAMP = $(VENV)/.installed
 LOCK_VENV = build/lock
 
 .DEFAULT_GOAL := help
-.PHONY: help env test check format bench lock clean
+.PHONY: help env test check format bench examples lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-8s %s\n", $$1, $$2 }' Makefile
@@ -45,6 +45,15 @@ format: env ## Format the code and apply the safe fixes
 
 bench: env ## Time the particle filter
 	"$(BIN)/python" -m benchmarks.kernel
+
+examples: env ## Simulate the example cohorts in data/ again
+	"$(BIN)/holmes-fit" simulate --protocol compositional_3 --subjects 24 --mix flat=0.4,holmes=0.6 \
+		--alpha lognormal:0.8,0.5 --omega lognormal:0.3,0.5 --beta lognormal:3,0.3 --lapse logitnormal:0.02,0.5 \
+		--missed 0.02 --seed 1 --force --out data/compositional_3.csv
+	"$(BIN)/holmes-fit" simulate --protocol weather_prediction --groups control=10,patient=10 --model holmes \
+		--alpha lognormal:0.8,0.5 --omega lognormal:0.3,0.4 --param patient.omega=lognormal:1.5,0.4 \
+		--beta lognormal:2,0.3 --lapse logitnormal:0.03,0.5 \
+		--missed 0.02 --seed 2 --force --out data/weather_prediction.csv
 
 lock: ## Resolve pyproject.toml into requirements.lock
 	"$(PYTHON)" -m venv $(LOCK_VENV)

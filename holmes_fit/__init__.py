@@ -9,11 +9,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from holmes_fit.cohort_traces import trace_cohort as trace_cohort
     from holmes_fit.errors import HolmesFitError as HolmesFitError
     from holmes_fit.errors import InputError as InputError
     from holmes_fit.models import MODELS as MODELS
     from holmes_fit.models import Observer as Observer
+    from holmes_fit.protocols import load_protocol as load_protocol
+    from holmes_fit.protocols import protocol_names as protocol_names
+    from holmes_fit.simulation import simulate as simulate
     from holmes_fit.tracing import trace as trace
+    from holmes_fit.trials import read_cohort as read_cohort
 
 __version__ = "0.1.0"
 
@@ -22,10 +27,27 @@ _HOME = {
     "InputError": "errors",
     "MODELS": "models",
     "Observer": "models",
+    "load_protocol": "protocols",
+    "protocol_names": "protocols",
+    "read_cohort": "trials",
+    "simulate": "simulation",
     "trace": "tracing",
+    "trace_cohort": "cohort_traces",
 }
 
-__all__ = ["MODELS", "HolmesFitError", "InputError", "Observer", "__version__", "trace"]
+__all__ = [
+    "MODELS",
+    "HolmesFitError",
+    "InputError",
+    "Observer",
+    "__version__",
+    "load_protocol",
+    "protocol_names",
+    "read_cohort",
+    "simulate",
+    "trace",
+    "trace_cohort",
+]
 
 
 def __getattr__(name: str) -> object:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import csv
 import os
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
 import pandas as pd
 
+from holmes_fit.atomic import written_whole
 from holmes_fit.protocols import Protocol
 from holmes_fit.protocols.schema import RESERVED, Coding
 
@@ -26,10 +26,15 @@ def write_trials(trials: pd.DataFrame, protocol: Protocol, path: str | os.PathLi
     path
         The CSV file (UTF-8, commas).
     """
-    table = as_in_file(trials, protocol)
+    write_table(as_in_file(trials, protocol), path)
+
+
+def write_table(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
+    """Write any table as a CSV file (UTF-8, commas), whole or not at all."""
     # A carriage return within a cell is not quoted by itself, and would end the line.
     quoting: Literal[0, 1] = csv.QUOTE_ALL if _holds_returns(table) else csv.QUOTE_MINIMAL
-    table.to_csv(Path(path), index=False, encoding="utf-8", lineterminator="\n", quoting=quoting)
+    with written_whole(path) as temporary:
+        table.to_csv(temporary, index=False, encoding="utf-8", lineterminator="\n", quoting=quoting)
 
 
 def _holds_returns(table: pd.DataFrame) -> bool:

@@ -1,0 +1,117 @@
+"""The result of a check, as text for people and as JSON for programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+
+import pandas as pd
+
+from holmes_fit.cli.app import in_one_line
+from holmes_fit.errors import plain
+from holmes_fit.trials import Check, Cohort, cohort_summary, learning_curve
+
+BARS = "▁▂▃▄▅▆▇█"
+NOTHING = "·"
+LISTED = 20  # people with excluded answers who are named one by one
+LEFT_OUT = "person left out"  # the consequence that the rules give
+NAME = 24  # characters of a name in a table
+
+
+def check_as_text(check: Check, by: str | None = None) -> str:
+    """Return what was read; the problems are not in it."""
+    return "\n".join(_lines(check, by))
+
+
+def _lines(check: Check, by: str | None) -> Iterator[str]:
+    cohort = check.cohort
+    files = ", ".join(check.files[:3]) + (f" and {len(check.files) - 3} more" if len(check.files) > 3 else "")
+    yield f"files      {len(check.files):,}: {files}" if check.files else "files      0"
+    yield f"rows       {check.rows:,}"
+    yield f"subjects   {check.subjects:,}"
+    if cohort is not None:
+        yield from _cohort_lines(cohort, by)
+    for note in check.notes:
+        yield f"note       {plain(note, limit=1000)}"
+
+
+def _cohort_lines(cohort: Cohort, by: str | None) -> Iterator[str]:
+    everyone = cohort_summary(cohort, by).iloc[0]
+    yield f"kept       {everyone['subjects']:,.0f} subjects, {everyone['trials']:,.0f} trials"
+    yield f"restarts   {_restarts(cohort)}; {everyone['learners']:,.0f} learners"
+    yield f"missed     {everyone['missed']:,.0f} answers ({everyone['missed'] / everyone['trials']:.1%})"
+    yield f"feedback   missing on {everyone['no_feedback']:,.0f} trials"
+    yield from _exclusion_lines(cohort.exclusions)
+    yield ""
+    yield "Answers that equal the outcome, by trial of a learner"
+    yield from curve_lines(learning_curve(cohort, by))
+    yield ""
+
+
+def _restarts(cohort: Cohort) -> str:
+    columns = cohort.protocol.columns.restart
+    return f"a new learner with each {', '.join(plain(name, NAME) for name in columns)}" if columns else "none"
+
+
+def _exclusion_lines(exclusions: pd.DataFrame) -> Iterator[str]:
+    """Give everyone who was left out, then people of whom answers were, each with the reason."""
+    if exclusions.empty:
+        yield "excluded   nobody, and no answers"
+        return
+    is_person = exclusions["consequence"] == LEFT_OUT
+    people, answers = exclusions[is_person], exclusions[~is_person]
+    yield f"excluded   {people['subject'].nunique():,} people; answers of {answers['subject'].nunique():,} people"
+    for row in pd.concat([people, answers.head(LISTED)]).to_dict("records"):
+        name = plain(str(row["subject"]), NAME)
+        yield f"  {name}: {row['consequence']}; {row['rule']}: saw {row['seen']}, allowed: {row['allowed']}"
+    if len(answers) > LISTED:
+        yield f"  and answers of {len(answers) - LISTED:,} more people; --json lists them all"
+
+
+def curve_lines(curve: pd.DataFrame) -> Iterator[str]:
+    """Give a table of the learning curve: a line a group, with percentages and bars."""
+    parts = curve[["first", "last"]].drop_duplicates().sort_values("first")
+    header = [f"{first}-{last}" for first, last in parts.itertuples(index=False)]
+    cells = max(5, *map(len, header)) + 1
+    names = {group: plain(str(group), NAME) for group in curve["group"].unique()}
+    width = max(len("group"), *map(len, names.values()))
+    yield f"  {'group':{width}} {''.join(f'{text:>{cells}}' for text in header)}"
+    for group, rows in curve.groupby("group", sort=False):
+        accuracy = rows.set_index("first")["accuracy"].reindex(parts["first"])
+        percent = "".join(f"{NOTHING if pd.isna(value) else f'{value:.0%}':>{cells}}" for value in accuracy)
+        yield f"  {names[group]:{width}} {percent}  {sparkline(accuracy)}"
+
+
+def sparkline(proportions: Iterable[float]) -> str:
+    """Return a bar for each proportion: the lowest for 0, the highest for 1."""
+    return "".join(NOTHING if pd.isna(p) else BARS[min(int(p * len(BARS)), len(BARS) - 1)] for p in proportions)
+
+
+def problems_as_text(check: Check) -> str:
+    """Return every problem, a line each."""
+    n = len(check.problems)
+    lines = [f"{n:,} problem{'s' if n > 1 else ''}:", *(f"  {in_one_line(problem)}" for problem in check.problems)]
+    return "\n".join(lines)
+
+
+def check_as_json(check: Check, by: str | None = None) -> str:
+    """Return everything about a check as JSON."""
+    cohort = check.cohort
+    content: dict[str, object] = {
+        "files": check.files,
+        "rows": check.rows,
+        "subjects": check.subjects,
+        "problems": [asdict(problem) for problem in check.problems],
+        "notes": check.notes,
+    }
+    if cohort is not None:
+        content["groups"] = _records(cohort_summary(cohort, by))
+        content["exclusions"] = _records(cohort.exclusions)
+        content["learning_curve"] = _records(learning_curve(cohort, by))
+    return json.dumps(content, indent=2)
+
+
+def _records(table: pd.DataFrame) -> Sequence[object]:
+    records: list[object] = json.loads(table.to_json(orient="records"))
+    return records

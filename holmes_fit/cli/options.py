@@ -1,0 +1,120 @@
+"""Options that several commands have, named as in Python."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from holmes_fit.errors import Problems, plain
+
+if TYPE_CHECKING:
+    from holmes_fit.models import Observer
+
+Data = Annotated[
+    list[Path], typer.Argument(metavar="DATA...", show_default=False, help="A CSV file, several, or a folder of them.")
+]
+ProtocolName = Annotated[
+    str, typer.Option("--protocol", metavar="P", show_default=False, help="A shipped protocol, or the path of a TOML.")
+]
+Participants = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="A CSV with one row a person; joins covariates by subject."),
+]
+Alpha = Annotated[str | None, typer.Option(metavar="VALUE", help="Concentration: how readily causes are opened.")]
+Omega = Annotated[str | None, typer.Option(metavar="VALUE", help="Pseudocount of features, and stickiness.")]
+DepthScale = Annotated[str | None, typer.Option(metavar="VALUE", help="Decay of the concentration with depth.")]
+Param = Annotated[
+    list[str] | None, typer.Option(metavar="NAME=VALUE", help="Any other parameter of the model; can be repeated.")
+]
+Seed = Annotated[int, typer.Option(help="Chooses all draws.")]
+Particles = Annotated[int, typer.Option(help="Hypotheses that an observer holds.")]
+Resampling = Annotated[str, typer.Option(metavar="KIND", help="systematic or multinomial.")]
+BranchCounts = Annotated[str, typer.Option(metavar="KIND", help="Counts by particle, or shared as published.")]
+StickyBy = Annotated[str, typer.Option(metavar="KIND", help="Stickiness by branch, or by node as published.")]
+MaxDepth = Annotated[int, typer.Option(help="Levels of a tree, at most.")]
+MaxBranches = Annotated[int, typer.Option(help="Branches at a level, at most.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but problems.")]
+
+
+def given_values(named: Mapping[str, str | None], others: Sequence[str] | None) -> dict[str, str]:
+    """Return the parameters that were given, by their own option or as NAME=VALUE."""
+    values = {name: value for name, value in named.items() if value is not None}
+    problems = Problems()
+    for name, value in _pairs(others or (), "--param", "NAME=VALUE", problems):
+        if name in values:
+            problems.add(f"option --param {name}", value, f"one value for {name}")
+        values[name] = value
+    problems.raise_if_any()
+    return values
+
+
+def numbers_by_name(text: str | None, option: str) -> dict[str, float] | None:
+    """Return what a text such as ``flat=0.4,holmes=0.6`` says, or nothing for no text."""
+    if text is None:
+        return None
+    problems = Problems()
+    found: dict[str, float] = {}
+    for name, value in _pairs(text.split(","), option, "NAME=NUMBER,NAME=NUMBER", problems):
+        number = as_number(value)
+        if isinstance(number, str):
+            problems.add(f"option {option}, {name}", value, "a number")
+        elif name in found:
+            problems.add(f"option {option}, {name}", text, f"{name} once")
+        else:
+            found[name] = number
+    problems.raise_if_any()
+    return found
+
+
+def as_number(text: str) -> float | str:
+    """Return the number in a text, a whole one as such; the text itself if there is none."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _pairs(texts: Sequence[str], option: str, allowed: str, problems: Problems) -> Iterator[tuple[str, str]]:
+    for text in texts:
+        name, equals, value = text.rpartition("=")
+        if equals and name.strip():
+            yield name.strip(), value.strip()
+        else:
+            problems.add(f"option {option}", text, allowed)
+
+
+def observer_of(
+    particles: int, resampling: str, branch_counts: str, sticky_by: str, max_depth: int, max_branches: int
+) -> Observer:
+    """Return the observer that the options describe; the observer checks them."""
+    from holmes_fit.models import Observer
+
+    return Observer(particles, resampling, branch_counts, sticky_by, max_depth, max_branches)  # type: ignore[arg-type]
+
+
+@contextmanager
+def progress_bar(label: str, quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
+    """Give a function that shows how much is done of how many, or nothing where nobody would see it."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def say_written(paths: Sequence[Path], quiet: bool = False) -> None:
+    """Name the files that were written, apart from what a command prints."""
+    for path in () if quiet else paths:
+        typer.echo(f"wrote {plain(str(path), limit=300)}", err=True)

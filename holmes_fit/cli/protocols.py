@@ -1,0 +1,58 @@
+"""``holmes-fit protocols``: which tasks there are, and what they look like."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from holmes_fit.cli.app import app, examples
+from holmes_fit.cli.options import Force, say_written
+
+protocols = typer.Typer(
+    rich_markup_mode=None,
+    epilog=examples("holmes-fit protocols", "holmes-fit protocols show shepard"),
+    help="List the protocols that come with holmes-fit, or show one.",
+)
+app.add_typer(protocols, name="protocols")
+
+
+@protocols.callback(invoke_without_command=True)
+def list_protocols(context: typer.Context) -> None:
+    """List the protocols, unless one is to be shown."""
+    if context.invoked_subcommand is not None:
+        return
+    from holmes_fit.protocols import load_protocol, protocol_names
+
+    names = protocol_names()
+    width = max(map(len, names), default=0)
+    for name in names:
+        typer.echo(f"{name:{width}}  {load_protocol(name).title}")
+
+
+@protocols.command(
+    epilog=examples(
+        "holmes-fit protocols show weather_prediction > protocols/my_task.toml",
+        "holmes-fit protocols show shape_color --picture design.png",
+    )
+)
+def show(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A shipped protocol, or the path of a TOML.")],
+    picture: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also draw the design: a .png, .pdf or .svg file.")
+    ] = None,
+    force: Force = False,
+) -> None:
+    """Print a protocol, as a TOML that can be edited."""
+    from holmes_fit.protocols import load_protocol, protocol_file
+
+    protocol = load_protocol(name)
+    if picture is not None:
+        from holmes_fit.atomic import check_outputs
+        from holmes_fit.design_picture import PICTURE_SUFFIXES, save_design
+
+        check_outputs([picture], force, PICTURE_SUFFIXES)
+        save_design(protocol, picture)
+        say_written([picture])
+    typer.echo(protocol_file(name).read_text(encoding="utf-8-sig"), nl=False)

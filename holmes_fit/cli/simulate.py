@@ -1,0 +1,102 @@
+"""``holmes-fit simulate``: a cohort with known parameters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from holmes_fit.cli.app import app, examples
+from holmes_fit.cli.options import (
+    Alpha,
+    BranchCounts,
+    DepthScale,
+    Force,
+    MaxBranches,
+    MaxDepth,
+    Omega,
+    Param,
+    Particles,
+    ProtocolName,
+    Quiet,
+    Resampling,
+    Seed,
+    StickyBy,
+    given_values,
+    numbers_by_name,
+    observer_of,
+    progress_bar,
+    say_written,
+)
+
+
+@app.command(
+    epilog=examples(
+        "holmes-fit simulate --protocol compositional_3 --alpha 0.8 --omega 0.3 --seed 1 --out cohort.csv",
+        "holmes-fit simulate --protocol reversal --alpha lognormal:0.8,0.5 --missed 0.05 --out cohort.csv",
+        "holmes-fit simulate --protocol shepard --mix flat=0.4,holmes=0.6 --subjects 50 --out cohort.csv",
+        "holmes-fit simulate --protocol weather_prediction --groups control=10,patient=10 \\",
+        "    --omega 0.3 --param patient.omega=1.2 --out cohort.csv",
+    )
+)
+def simulate(
+    protocol: ProtocolName,
+    out: Annotated[Path, typer.Option(metavar="FILE", show_default=False, help="The CSV; the truth goes beside it.")],
+    model: Annotated[str | None, typer.Option(metavar="NAME", help="Everyone's model; holmes by default.")] = None,
+    mix: Annotated[
+        str | None, typer.Option(metavar="MODEL=SHARE,...", help="Instead: each person's model is drawn.")
+    ] = None,
+    subjects: Annotated[int | None, typer.Option(metavar="N", help="Number of people; 20 by default.")] = None,
+    groups: Annotated[str | None, typer.Option(metavar="GROUP=N,...", help="Instead: people in each group.")] = None,
+    alpha: Alpha = None,
+    omega: Omega = None,
+    depth_scale: DepthScale = None,
+    beta: Annotated[str | None, typer.Option(metavar="VALUE", help="How strictly choices follow predictions.")] = None,
+    lapse: Annotated[str | None, typer.Option(metavar="VALUE", help="Proportion of random choices.")] = None,
+    param: Param = None,
+    missed: Annotated[float, typer.Option(help="Probability that an answer is missed.")] = 0.0,
+    seed: Seed = 0,
+    particles: Particles = 200,
+    resampling: Resampling = "systematic",
+    branch_counts: BranchCounts = "particle",
+    sticky_by: StickyBy = "branch",
+    max_depth: MaxDepth = 20,
+    max_branches: MaxBranches = 20,
+    force: Force = False,
+    quiet: Quiet = False,
+) -> None:
+    """Simulate people with known parameters.
+
+    Their trials go to --out as a file that the protocol reads, the truth about them to NAME.truth.csv beside it.
+
+    A VALUE is a number for everyone, or drawn for each person: lognormal:MEDIAN,SD_OF_THE_LOG (alpha, omega, beta,
+    learning_rate), logitnormal:MEDIAN,SD_OF_THE_LOGIT (lapse, choice_probability), loguniform:LOW,HIGH or
+    uniform:LOW,HIGH. With groups, --param GROUP.NAME=VALUE holds for one of them.
+    """
+    from holmes_fit.atomic import check_outputs
+    from holmes_fit.simulation import simulate as make
+    from holmes_fit.simulation import write_simulation
+
+    for option, value, other in (("--model", model, mix), ("--subjects", subjects, groups)):
+        if value is not None and other is not None:
+            raise typer.BadParameter(f"{option} has no meaning with {'--mix' if option == '--model' else '--groups'}")
+    check_outputs([out], force)
+    outputs = [out, out.with_suffix(".truth.csv")]
+    check_outputs(outputs, force)
+    named = {"alpha": alpha, "omega": omega, "depth_scale": depth_scale, "beta": beta, "lapse": lapse}
+    with progress_bar("simulating", quiet) as progress:
+        simulation = make(
+            protocol,
+            model or "holmes",
+            20 if subjects is None else subjects,
+            given_values(named, param),
+            mix=numbers_by_name(mix, "--mix"),
+            groups=numbers_by_name(groups, "--groups"),  # type: ignore[arg-type]  # refused there if not whole
+            missed=missed,
+            seed=seed,
+            observer=observer_of(particles, resampling, branch_counts, sticky_by, max_depth, max_branches),
+            progress=progress,
+        )
+    write_simulation(simulation, *outputs)
+    say_written(outputs, quiet)

@@ -1,0 +1,95 @@
+"""A new study folder: what it holds works as it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from holmes_fit.cli import main
+from holmes_fit.errors import InputError
+from holmes_fit.new_study import EXAMPLE, PROTOCOL, create_study
+from holmes_fit.protocols import load_protocol
+from holmes_fit.protocols.schema import Columns, Exclusions
+from holmes_fit.trials import check_data
+
+
+def run(*arguments: str) -> object:
+    with pytest.raises(SystemExit, match=r"^\d+$") as ended:
+        main(arguments)
+    return ended.value.code
+
+
+def test_the_example_passes_the_check_of_the_protocol(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run("init", "study") == 0
+    monkeypatch.chdir("study")
+    assert run("check", EXAMPLE, "--protocol", PROTOCOL) == 0
+    assert run("simulate", "--protocol", PROTOCOL, "--model", "bias", "--subjects", "2", "--out", "simulated.csv") == 0
+    assert run("check", "simulated.csv", "--protocol", PROTOCOL) == 0
+
+
+def test_the_example_shows_what_can_be_missing(tmp_path: Path) -> None:
+    create_study(tmp_path)
+    check = check_data(tmp_path / EXAMPLE, tmp_path / PROTOCOL)
+    assert check.cohort is not None
+    assert check.cohort.trials["choice"].isna().sum() == 2
+    assert (~check.cohort.trials["feedback"]).sum() == 1
+    assert check.cohort.exclusions["rule"].tolist() == ["rt"]
+    assert check.cohort.subjects.columns.tolist() == ["subject", "group", "age"]
+
+
+def test_the_four_folders_are_there(tmp_path: Path) -> None:
+    written = create_study(tmp_path / "a" / "b")
+    assert {path.relative_to(tmp_path / "a" / "b").parts[0] for path in written} == {
+        "README.md",
+        "data",
+        "protocols",
+        "fitting",
+        "reports",
+    }
+    assert all(path.stat().st_size for path in written)
+
+
+def test_the_protocol_speaks_of_every_key(tmp_path: Path) -> None:
+    create_study(tmp_path)
+    text = (tmp_path / PROTOCOL).read_text()
+    keys = [*Columns.model_fields, *Exclusions.model_fields, "allow_gaps", "length_normalized", "copies", "levels"]
+    assert [key for key in keys if key not in text] == []
+
+
+def test_the_lines_that_are_examples_can_be_used(tmp_path: Path) -> None:
+    create_study(tmp_path)
+    path = tmp_path / PROTOCOL
+    text = path.read_text()
+    for line in ("# min_accuracy", "# covariates", "# feedback"):
+        assert line in text
+        text = text.replace(line, line.removeprefix("# "))
+    text = text.replace("[choice]\ncoding = { left = 0, right = 1 }\n", "[choice]\n")
+    for line in ("# [choice.by]", "# column =", "# [choice.by.codings]", "# a = {", "# b = {"):
+        assert line in text
+        text = text.replace(line, line.removeprefix("# "))
+    path.write_text(text)
+    protocol = load_protocol(path)
+    assert protocol.exclusions.min_accuracy == 0.5
+    assert protocol.choice.by is not None
+
+
+def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    assert run("init", str(tmp_path)) == 2
+    assert "notes.txt in it; allowed: a new folder, or an empty one" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
+@pytest.mark.parametrize("name", ["file", "file/below", "x" * 300, "nul\0"])
+def test_a_folder_that_cannot_be_made_is_refused(name: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(InputError, match="folder"):
+        create_study(tmp_path / name)
+
+
+def test_odd_folder_names_are_fine(tmp_path: Path) -> None:
+    for name in ("$a_b$", "🙂", "[red]x[/red]", "with blanks"):
+        assert run("init", str(tmp_path / name)) == 0
+        assert (tmp_path / name / PROTOCOL).is_file()
