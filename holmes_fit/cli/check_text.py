@@ -38,10 +38,10 @@ def _lines(check: Check, by: str | None) -> Iterator[str]:
 
 def _cohort_lines(cohort: Cohort, by: str | None) -> Iterator[str]:
     everyone = cohort_summary(cohort, by).iloc[0]
-    yield f"kept       {everyone['subjects']:,.0f} subjects, {everyone['trials']:,.0f} trials"
-    yield f"restarts   {_restarts(cohort)}; {everyone['learners']:,.0f} learners"
-    yield f"missed     {everyone['missed']:,.0f} answers ({everyone['missed'] / everyone['trials']:.1%})"
-    yield f"feedback   missing on {everyone['no_feedback']:,.0f} trials"
+    yield f"kept       {counted(everyone['subjects'], 'subject')}, {counted(everyone['trials'], 'trial')}"
+    yield f"restarts   {_restarts(cohort)}; {counted(everyone['learners'], 'learner')}"
+    yield f"missed     {counted(everyone['missed'], 'answer')} ({everyone['missed'] / everyone['trials']:.1%})"
+    yield f"feedback   missing on {counted(everyone['no_feedback'], 'trial')}"
     yield from _exclusion_lines(cohort.exclusions)
     yield ""
     yield "Answers that equal the outcome, by trial of a learner"
@@ -61,12 +61,18 @@ def _exclusion_lines(exclusions: pd.DataFrame) -> Iterator[str]:
         return
     is_person = exclusions["consequence"] == LEFT_OUT
     people, answers = exclusions[is_person], exclusions[~is_person]
-    yield f"excluded   {people['subject'].nunique():,} people; answers of {answers['subject'].nunique():,} people"
+    n_people, n_others = (counted(rows["subject"].nunique(), "person", "people") for rows in (people, answers))
+    yield f"excluded   {n_people}; answers of {n_others}"
     for row in pd.concat([people, answers.head(LISTED)]).to_dict("records"):
         name = plain(str(row["subject"]), NAME)
         yield f"  {name}: {row['consequence']}; {row['rule']}: saw {row['seen']}, allowed: {row['allowed']}"
     if len(answers) > LISTED:
-        yield f"  and answers of {len(answers) - LISTED:,} more people; --json lists them all"
+        yield f"  and answers of {counted(len(answers) - LISTED, 'more person', 'more people')}; --json lists them all"
+
+
+def counted(n: float, one: str, many: str = "") -> str:
+    """Return a number with its noun: ``1 trial``, ``2 trials``."""
+    return f"{n:,.0f} {one if n == 1 else many or f'{one}s'}"
 
 
 def curve_lines(curve: pd.DataFrame) -> Iterator[str]:
@@ -90,8 +96,10 @@ def sparkline(proportions: Iterable[float]) -> str:
 
 def problems_as_text(check: Check) -> str:
     """Return every problem, a line each."""
-    n = len(check.problems)
-    lines = [f"{n:,} problem{'s' if n > 1 else ''}:", *(f"  {in_one_line(problem)}" for problem in check.problems)]
+    lines = [
+        f"{counted(len(check.problems), 'problem')}:",
+        *(f"  {in_one_line(problem)}" for problem in check.problems),
+    ]
     return "\n".join(lines)
 
 
