@@ -25,6 +25,8 @@ DEPTH_SCALE = Parameter(
     "depth_scale", 0.0, 1.0, "identity", 1.0, "lambda: how fast concentration decays with depth", free=False
 )
 LEARNING_RATE = Parameter("learning_rate", 0.001, 10.0, "log", 0.1, "step of the weights towards the outcome")
+CERTAIN = 30.0  # logits beyond which a prediction is as good as certain
+
 CHOICE_PROBABILITY = Parameter("choice_probability", 0.01, 0.99, "logit", 0.5, "constant probability of choosing 1")
 
 
@@ -194,11 +196,11 @@ class RescorlaWagner:
         replicates: int = 1,
         first_replicate: int = 0,
     ) -> NDArray[np.float64]:
-        """Return sigmoid(w . x) before every trial's update."""
+        """Return sigmoid(w . x) before every trial's update, never quite 0 or 1."""
         weights = np.zeros(observations.n_cues)
         predictions = np.empty(observations.n_trials)
         for trial, cues in enumerate(observations.cues):
-            predictions[trial] = expit(weights @ cues)
+            predictions[trial] = expit(np.clip(weights @ cues, -CERTAIN, CERTAIN))
             if observations.feedback[trial]:
                 error = observations.outcome[trial] - predictions[trial]
                 weights += values["learning_rate"] * error * cues

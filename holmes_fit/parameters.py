@@ -12,6 +12,8 @@ from scipy.special import expit, logit
 
 Scale = Literal["log", "logit", "identity"]
 
+SMALLEST, LARGEST = 1e-12, 1e12  # beyond these, a positive parameter is lost in rounding
+
 
 @dataclass(frozen=True)
 class Parameter:
@@ -72,11 +74,11 @@ class Parameter:
             return False
         if self.scale == "identity":
             return self.low <= value <= self.high
-        return value > 0 if self.scale == "log" else 0 < value < 1
+        return SMALLEST <= value <= LARGEST if self.scale == "log" else 0 < value < 1
 
     @property
     def allowed(self) -> str:
         """What ``accepts`` accepts, in words."""
         if self.scale == "identity":
             return f"a number from {self.low:g} to {self.high:g}"
-        return "a number above 0" if self.scale == "log" else "a number between 0 and 1"
+        return f"a number above 0 ({SMALLEST:g} to {LARGEST:g})" if self.scale == "log" else "a number between 0 and 1"

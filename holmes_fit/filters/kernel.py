@@ -101,9 +101,11 @@ def _run(cues, outcome, feedback, length_normalized, settings, key, first_replic
 
             _sample_paths(particles, tree, settings, concentration, stop_probability, key, replicate, trial, work)
             _find_leaves(particles, tree, n_cues, work)
-            highest = _look_up_and_update(particles, outcome[trial], settings.omega, log_count, log_total, work)
+            highest = _look_up_and_update(
+                particles, outcome[trial], settings.omega, log_count, log_total, length_normalized, work
+            )
             p_hat[row, trial], total_weight = _predict_and_weigh(
-                outcome[trial], feedback[trial], length_normalized, n_cues, highest, work
+                feedback[trial], length_normalized, n_cues, highest, work
             )
             if settings.multinomial:
                 draws.fill_resampling(key, replicate, trial, work.point)
@@ -269,14 +271,14 @@ def _find_leaves(particles, tree, n_cues, work):
 
 
 @step
-def _look_up_and_update(particles, outcome, omega, log_count, log_total, work):
+def _look_up_and_update(particles, outcome, omega, log_count, log_total, length_normalized, work):
     """Read every particle's leaf as it was before this trial (Eqs. bernoulli_pred and likelihood), and count it in.
 
     The two share one pass because they touch the same memory. Returns the highest log-likelihood of the cues.
     """
     leaves, tallies = particles.leaves, particles.tallies
     seen, seen_words, start = work.seen, work.seen_words, work.start
-    log_cues, log_outcome, p_outcome = work.log_cues, work.log_outcome, work.p_outcome
+    log_cues, seen_outcome, p_outcome = work.log_cues, work.seen_outcome, work.p_outcome
     n_cues = len(seen)
     past_cues = _TWO * np.uint64(n_cues)
     highest = -np.inf
@@ -292,20 +294,25 @@ def _look_up_and_update(particles, outcome, omega, log_count, log_total, work):
         log_cue = total - n_cues * log_total[visits]
         log_cues[particle] = log_cue
         highest = log_cue if log_cue > highest else highest
-        log_outcome[particle] = log_count[present if outcome else absent] - log_total[present + absent]
-        p_outcome[particle] = (omega + present) / (2.0 * omega + present + absent)
+        times = present if outcome else absent
+        total = 2.0 * omega + present + absent
+        p_outcome[particle] = (omega + present) / total
+        if length_normalized:
+            seen_outcome[particle] = log_count[times] - log_total[present + absent]
+        else:
+            seen_outcome[particle] = (omega + times) / total
         for word in range(len(seen_words)):
             leaves[first_word + np.uint64(word)] += seen_words[word]
     return highest
 
 
 @step
-def _predict_and_weigh(outcome, feedback, length_normalized, n_cues, highest, work):
+def _predict_and_weigh(feedback, length_normalized, n_cues, highest, work):
     """Return p-hat (Eqs. predweight and prediction) and the sum of the weights (Eq. particle_weight).
 
     Weights are relative to the particle whose cues are most likely, so that they cannot all vanish.
     """
-    log_cues, log_outcome, p_outcome, weight = work.log_cues, work.log_outcome, work.p_outcome, work.weight
+    log_cues, seen_outcome, p_outcome, weight = work.log_cues, work.seen_outcome, work.p_outcome, work.weight
     cue_scale = 1.0 / n_cues if length_normalized and n_cues > 0 else 1.0
     predicted = 0.0
     total = 0.0
@@ -317,9 +324,9 @@ def _predict_and_weigh(outcome, feedback, length_normalized, n_cues, highest, wo
         if not feedback:
             weight[particle] = cue_weight
         elif length_normalized:
-            weight[particle] = np.exp((log_cues[particle] - highest + log_outcome[particle]) / (n_cues + 1))
+            weight[particle] = np.exp((log_cues[particle] - highest + seen_outcome[particle]) / (n_cues + 1))
         else:
-            weight[particle] = cue_weight * (p_outcome[particle] if outcome else 1.0 - p_outcome[particle])
+            weight[particle] = cue_weight * seen_outcome[particle]
         total_weight += weight[particle]
     return predicted / total, total_weight
 

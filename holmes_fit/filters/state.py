@@ -73,7 +73,7 @@ class Work(NamedTuple):
     node: NDArray[np.uint32]  # particle: where its path has got to
     start: NDArray[np.uint64]  # particle: the first word of its leaf
     log_cues: NDArray[np.float64]  # particle: log-likelihood of the cues
-    log_outcome: NDArray[np.float64]  # particle: log-likelihood of the outcome
+    seen_outcome: NDArray[np.float64]  # particle: likelihood of the outcome; its logarithm if length-normalised
     p_outcome: NDArray[np.float64]  # particle: its own prediction
     weight: NDArray[np.float64]  # particle
     point: NDArray[np.float64]  # particle: its draw for multinomial resampling
@@ -131,7 +131,7 @@ def new_work(n_particles, n_cues):
         node=np.empty(n_particles, dtype=np.uint32),
         start=np.empty(n_particles, dtype=np.uint64),
         log_cues=np.empty(n_particles),
-        log_outcome=np.empty(n_particles),
+        seen_outcome=np.empty(n_particles),
         p_outcome=np.empty(n_particles),
         weight=np.empty(n_particles),
         point=np.empty(n_particles),

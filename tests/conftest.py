@@ -1,0 +1,34 @@
+"""What all tests share: Hypothesis without luck, seeds in reports, and a cache of compiled code that is never stale."""
+
+import hashlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+ROOT = Path(__file__).resolve().parent.parent
+
+settings.register_profile("holmes_fit", derandomize=True, deadline=None)
+settings.load_profile("holmes_fit")
+
+
+def _digest_of_sources() -> str:
+    sources = sorted((ROOT / "holmes_fit" / "filters").glob("*.py"))
+    return hashlib.blake2b(b"\0".join(path.read_bytes() for path in sources), digest_size=6).hexdigest()
+
+
+# numba compiles a function anew when its own file changes, but not when a function that it calls changes in another
+# file. So every state of the filters' sources has a cache of its own. This must happen before numba is imported.
+os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / ".pytest_cache" / "numba" / _digest_of_sources()))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    """Print the seed of a test that failed: its module's ``SEED``."""
+    report = yield
+    seed = getattr(getattr(item, "module", None), "SEED", None)
+    if report.failed and seed is not None:
+        report.sections.append(("Seed", f"SEED = {seed}"))
+    return report
