@@ -62,8 +62,7 @@ class Observer:
         for name in ("particles", "max_depth", "max_branches"):
             check_count(name, getattr(self, name), problems)
         for name, kinds in (("resampling", Resampling), ("branch_counts", BranchCounts), ("sticky_by", StickyBy)):
-            if getattr(self, name) not in get_args(kinds):
-                problems.add(f"argument {name}", getattr(self, name), " or ".join(map(repr, get_args(kinds))))
+            check_word(name, getattr(self, name), get_args(kinds), problems)
         problems.raise_if_any()
 
 
@@ -261,7 +260,7 @@ def check_values(model: Model, values: Mapping[str, float], problems: Problems) 
         if name not in known:
             allowed = f"the parameters of {model.name}: {', '.join(known)}"
             problems.add(f"argument {name}", value, allowed, nearest(name, known))
-        elif not is_number(value) or not known[name].accepts(float(value)):
+        elif not is_number(value) or not known[name].accepts(value):
             problems.add(f"argument {name}", value, known[name].allowed)
 
 
@@ -269,6 +268,12 @@ def check_count(name: str, value: object, problems: Problems, least: int = 1) ->
     """Check that an argument is a whole number, at least ``least``."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least or value > NO_LIMIT:
         problems.add(f"argument {name}", value, f"a whole number from {least} to {NO_LIMIT}")
+
+
+def check_word(name: str, value: object, words: tuple[str, ...], problems: Problems) -> None:
+    """Check that an argument is one of a few words."""
+    if not isinstance(value, str) or value not in words:
+        problems.add(f"argument {name}", value, " or ".join(map(repr, words)))
 
 
 def is_number(value: object) -> bool:

@@ -74,6 +74,8 @@ def observations_from_matrix(
         _check_binary(shown, "feedback", problems)
         if matrix is not None and matrix.ndim == 2 and shown.shape != matrix.shape[:1]:
             problems.add("argument feedback", Quoted(f"shape {shown.shape}"), f"one entry a trial, {matrix.shape[:1]}")
+    if not isinstance(length_normalized, (bool, np.bool_)):
+        problems.add("argument length_normalized", length_normalized, "True or False")
     problems.raise_if_any()
     assert matrix is not None
     features = np.ascontiguousarray(matrix, dtype=np.uint8)

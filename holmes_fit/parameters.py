@@ -70,7 +70,10 @@ class Parameter:
 
     def accepts(self, value: float) -> bool:
         """Say whether the model can be computed at this value, inside the bounds of search or not."""
-        if not math.isfinite(value):
+        try:
+            if not math.isfinite(value):
+                return False
+        except OverflowError:  # a whole number beyond any float
             return False
         if self.scale == "identity":
             return self.low <= value <= self.high

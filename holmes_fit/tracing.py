@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from holmes_fit.errors import InputError, Problems
 from holmes_fit.models import (
+    MODELS,
     BranchCounts,
     LatentCauseModel,
     Observer,
@@ -92,9 +93,12 @@ def trace(
         problems.found.extend(error.problems)
     check_count("replicates", replicates, problems)
     check_count("seed", seed, problems, least=0)
+    if not isinstance(learner, str):
+        problems.add("argument learner", learner, "a text")
     try:
         chosen = find_model(model)
     except InputError as error:
+        check_values(MODELS["holmes"], {"alpha": alpha, "omega": omega}, problems)
         raise InputError([*problems, *error.problems]) from None
     values: dict[str, float] = {parameter.name: parameter.default for parameter in chosen.parameters}
     given = parameters | ({"alpha": alpha, "omega": omega} if isinstance(chosen, LatentCauseModel) else {})

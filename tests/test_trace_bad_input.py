@@ -103,7 +103,9 @@ def test_a_feedback_that_is_not_one_entry_a_trial(feedback: Any, message: str) -
 @pytest.mark.parametrize("value", [0, 0.0, -1, -0.5, np.nan, np.inf, -np.inf, "1", None, True, np.array([1.0])])
 def test_a_concentration_or_pseudocount_that_is_no_positive_number(name: str, value: Any) -> None:
     seen = re.escape(repr(value))
-    with pytest.raises(InputError, match=rf"argument {name}: saw {seen}; allowed: a number above 0 \(1e-12 to 1e\+12\)\."):
+    with pytest.raises(
+        InputError, match=rf"argument {name}: saw {seen}; allowed: a number above 0 \(1e-12 to 1e\+12\)\."
+    ):
         trace(**{name: value})
 
 
@@ -194,7 +196,7 @@ def test_all_problems_come_at_once() -> None:
 
 
 def test_an_unknown_model_comes_with_whatever_can_be_told_without_it() -> None:
-    arguments: dict[str, Any] = {"X": with_entry(7), "particles": 0, "replicates": 0, "model": "x"}
+    arguments: dict[str, Any] = {"X": with_entry(7), "particles": 0, "replicates": 0, "alpha": -1, "model": "x"}
     assert sorted(places(arguments)) == sorted(arguments)
 
 
@@ -347,3 +349,17 @@ def test_the_matrix_is_not_changed() -> None:
     matrix = GOOD.astype(np.uint8)
     trace(matrix, outcome=0)
     np.testing.assert_array_equal(matrix, GOOD)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("alpha", 10**400, r"argument alpha: saw 1000.*; allowed: a number above 0"),
+        ("learner", b"a", r"argument learner: saw b'a'; allowed: a text"),
+        ("resampling", np.array([1, 2]), r"argument resampling: saw array.*; allowed: 'systematic' or 'multinomial'"),
+        ("length_normalized", "no", r"argument length_normalized: saw 'no'; allowed: True or False"),
+    ],
+)
+def test_values_of_another_type(name: str, value: object, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        trace(**{name: value})
