@@ -80,7 +80,11 @@ def test_values_that_a_model_can_be_computed_at(
 
 @pytest.mark.parametrize(
     ("parameter", "words"),
-    [(RATE, "a number above 0 (1e-12 to 1e+12)"), (CHANCE, "a number between 0 and 1"), (SHARE, "a number from -1 to 2")],
+    [
+        (RATE, "a number above 0 (1e-12 to 1e+12)"),
+        (CHANCE, "a number between 0 and 1"),
+        (SHARE, "a number from -1 to 2"),
+    ],
 )
 def test_what_is_allowed_in_words(parameter: Parameter, words: str) -> None:
     assert parameter.allowed == words
