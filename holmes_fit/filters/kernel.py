@@ -1,7 +1,9 @@
 """The particle filter, compiled: one kernel for every variant of the prior. ``plain`` says the same in plain words.
 
-How it is fast. Counts are integers, and logarithms of Omega + count come from a table. A particle that survives
-resampling stays where it is; a copy goes only into the place of a dead one, and only the part in use is copied.
+How it is fast. Counts are integers, and Omega + count, or its logarithm, comes from a table. Likelihoods are products
+where no product of this sequence can leave the range of floating-point numbers, and sums of logarithms elsewhere. A
+particle that survives resampling stays where it is; a copy goes only into the place of a dead one, and only the part
+in use is copied.
 Four 16-bit counts sit in one 64-bit word and are added and copied together. Paths are drawn level by level for all
 particles, so that what is read lies side by side; and where particles differ, both ways are computed and one is
 selected, because a wrongly predicted jump costs more than a few additions. Indices that can never be negative are
@@ -38,6 +40,7 @@ from holmes_fit.observations import Observations
 _COUNTS_A_WORD = np.uint64(4)
 _ONE = np.uint64(1)
 _TWO = np.uint64(2)
+_SAFE_LOG = 300.0  # half of the largest logarithm that a floating-point number can have, and less
 
 
 def p_hat_traces(
@@ -83,6 +86,9 @@ def _run(cues, outcome, feedback, length_normalized, settings, key, first_replic
     concentration, stop_probability = _level_tables(settings)
     log_count = np.log(settings.omega + np.arange(n_trials + 1))
     log_total = np.log(2.0 * settings.omega + np.arange(n_trials + 1))
+    multiplies = not length_normalized and n_cues * _largest_log(settings.omega, n_trials) < _SAFE_LOG
+    by_count = settings.omega + np.arange(n_trials + 1)
+    by_visits = np.exp(-n_cues * log_total)
     particles = new_particles(n_particles, settings.max_depth, n_cues)
     tree = new_tree()
     work = new_work(n_particles, n_cues)
@@ -101,12 +107,12 @@ def _run(cues, outcome, feedback, length_normalized, settings, key, first_replic
 
             _sample_paths(particles, tree, settings, concentration, stop_probability, key, replicate, trial, work)
             _find_leaves(particles, tree, n_cues, work)
-            highest = _look_up_and_update(
-                particles, outcome[trial], settings.omega, log_count, log_total, length_normalized, work
-            )
-            p_hat[row, trial], total_weight = _predict_and_weigh(
-                feedback[trial], length_normalized, n_cues, highest, work
-            )
+            if multiplies:
+                _look_up_products(particles, outcome[trial], settings.omega, by_count, by_visits, work)
+                p_hat[row, trial], total_weight = _weigh_products(feedback[trial], work)
+            else:
+                highest = _look_up_logs(particles, outcome[trial], settings.omega, log_count, log_total, work)
+                p_hat[row, trial], total_weight = _weigh_logs(feedback[trial], length_normalized, highest, work)
             if settings.multinomial:
                 draws.fill_resampling(key, replicate, trial, work.point)
                 _multinomial_offspring(work)
@@ -129,6 +135,12 @@ def _level_tables(settings):
     concentration = settings.alpha * np.exp(-settings.depth_scale * settings.alpha * level)
     stop_probability = 1.0 / (1.0 + concentration) if settings.stops else np.zeros(settings.max_depth)
     return concentration, stop_probability
+
+
+@njit(cache=True)
+def _largest_log(omega, n_trials):
+    """Return the largest magnitude that the logarithm of Omega + count or of 2 Omega + visits can have."""
+    return max(abs(np.log(omega)), abs(np.log(2.0 * omega + n_trials)))
 
 
 @step
@@ -271,62 +283,89 @@ def _find_leaves(particles, tree, n_cues, work):
 
 
 @step
-def _look_up_and_update(particles, outcome, omega, log_count, log_total, length_normalized, work):
+def _look_up_products(particles, outcome, omega, by_count, by_visits, work):
     """Read every particle's leaf as it was before this trial (Eqs. bernoulli_pred and likelihood), and count it in.
 
-    The two share one pass because they touch the same memory. Returns the highest log-likelihood of the cues.
+    The two share one pass because they touch the same memory. The cues' likelihood is the product of Omega + count over
+    the cues, divided by 2 Omega + visits once a cue: ``by_visits``.
     """
     leaves, tallies = particles.leaves, particles.tallies
     seen, seen_words, start = work.seen, work.seen_words, work.start
-    log_cues, seen_outcome, p_outcome = work.log_cues, work.seen_outcome, work.p_outcome
     n_cues = len(seen)
-    past_cues = _TWO * np.uint64(n_cues)
+    for particle in range(len(start)):
+        first_word = start[particle] + _ONE
+        first = first_word * _COUNTS_A_WORD
+        past_cues = first + _TWO * np.uint64(n_cues)
+        absent, present, visits = tallies[past_cues], tallies[past_cues + _ONE], tallies[past_cues + _TWO]
+        likelihood = by_visits[visits]
+        for cue in range(n_cues):
+            likelihood *= by_count[tallies[first + seen[cue]]]
+        work.cues[particle] = likelihood
+        total = 2.0 * omega + present + absent
+        work.p_outcome[particle] = (omega + present) / total
+        work.seen_outcome[particle] = (omega + (present if outcome else absent)) / total
+        for word in range(len(seen_words)):
+            leaves[first_word + np.uint64(word)] += seen_words[word]
+
+
+@step
+def _weigh_products(feedback, work):
+    """Return p-hat (Eqs. predweight and prediction) and the sum of the weights (Eq. particle_weight)."""
+    cues, seen_outcome, p_outcome, weight = work.cues, work.seen_outcome, work.p_outcome, work.weight
+    predicted = 0.0
+    total = 0.0
+    total_weight = 0.0
+    for particle in range(len(weight)):
+        predicted += cues[particle] * p_outcome[particle]
+        total += cues[particle]
+        weight[particle] = cues[particle] * seen_outcome[particle] if feedback else cues[particle]
+        total_weight += weight[particle]
+    return predicted / total, total_weight
+
+
+@step
+def _look_up_logs(particles, outcome, omega, log_count, log_total, work):
+    """Do what ``_look_up_products`` does, with logarithms, and return the highest log-likelihood of the cues."""
+    leaves, tallies = particles.leaves, particles.tallies
+    seen, seen_words, start = work.seen, work.seen_words, work.start
+    n_cues = len(seen)
     highest = -np.inf
     for particle in range(len(start)):
         first_word = start[particle] + _ONE
         first = first_word * _COUNTS_A_WORD
-        total = 0.0
+        past_cues = first + _TWO * np.uint64(n_cues)
+        absent, present, visits = tallies[past_cues], tallies[past_cues + _ONE], tallies[past_cues + _TWO]
+        log_likelihood = -n_cues * log_total[visits]
         for cue in range(n_cues):
-            total += log_count[tallies[first + seen[cue]]]
-        absent = tallies[first + past_cues]
-        present = tallies[first + past_cues + _ONE]
-        visits = tallies[first + past_cues + _TWO]
-        log_cue = total - n_cues * log_total[visits]
-        log_cues[particle] = log_cue
-        highest = log_cue if log_cue > highest else highest
-        times = present if outcome else absent
-        total = 2.0 * omega + present + absent
-        p_outcome[particle] = (omega + present) / total
-        if length_normalized:
-            seen_outcome[particle] = log_count[times] - log_total[present + absent]
-        else:
-            seen_outcome[particle] = (omega + times) / total
+            log_likelihood += log_count[tallies[first + seen[cue]]]
+        work.cues[particle] = log_likelihood
+        highest = log_likelihood if log_likelihood > highest else highest
+        work.p_outcome[particle] = (omega + present) / (2.0 * omega + present + absent)
+        work.seen_outcome[particle] = log_count[present if outcome else absent] - log_total[present + absent]
         for word in range(len(seen_words)):
             leaves[first_word + np.uint64(word)] += seen_words[word]
     return highest
 
 
 @step
-def _predict_and_weigh(feedback, length_normalized, n_cues, highest, work):
-    """Return p-hat (Eqs. predweight and prediction) and the sum of the weights (Eq. particle_weight).
+def _weigh_logs(feedback, length_normalized, highest, work):
+    """Do what ``_weigh_products`` does, with logarithms, or with their means if likelihoods are length-normalised.
 
-    Weights are relative to the particle whose cues are most likely, so that they cannot all vanish.
+    They are taken relative to the particle whose cues are most likely, so that the weights cannot all vanish.
     """
-    log_cues, seen_outcome, p_outcome, weight = work.log_cues, work.seen_outcome, work.p_outcome, work.weight
-    cue_scale = 1.0 / n_cues if length_normalized and n_cues > 0 else 1.0
+    cues, seen_outcome, p_outcome, weight = work.cues, work.seen_outcome, work.p_outcome, work.weight
+    n_cues = len(work.seen)
+    cue_scale = 1.0 / max(n_cues, 1) if length_normalized else 1.0
+    all_scale = 1.0 / (n_cues + 1) if length_normalized else 1.0
     predicted = 0.0
     total = 0.0
     total_weight = 0.0
     for particle in range(len(weight)):
-        cue_weight = np.exp(cue_scale * (log_cues[particle] - highest))
+        log_cues = cues[particle] - highest
+        cue_weight = np.exp(cue_scale * log_cues)
         predicted += cue_weight * p_outcome[particle]
         total += cue_weight
-        if not feedback:
-            weight[particle] = cue_weight
-        elif length_normalized:
-            weight[particle] = np.exp((log_cues[particle] - highest + seen_outcome[particle]) / (n_cues + 1))
-        else:
-            weight[particle] = cue_weight * seen_outcome[particle]
+        weight[particle] = np.exp(all_scale * (log_cues + seen_outcome[particle])) if feedback else cue_weight
         total_weight += weight[particle]
     return predicted / total, total_weight
 

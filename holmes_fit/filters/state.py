@@ -72,8 +72,8 @@ class Work(NamedTuple):
     depth: NDArray[np.int32]  # particle: levels of its new path
     node: NDArray[np.uint32]  # particle: where its path has got to
     start: NDArray[np.uint64]  # particle: the first word of its leaf
-    log_cues: NDArray[np.float64]  # particle: log-likelihood of the cues
-    seen_outcome: NDArray[np.float64]  # particle: likelihood of the outcome; its logarithm if length-normalised
+    cues: NDArray[np.float64]  # particle: likelihood of the cues, or its logarithm
+    seen_outcome: NDArray[np.float64]  # particle: likelihood of the outcome, or its logarithm
     p_outcome: NDArray[np.float64]  # particle: its own prediction
     weight: NDArray[np.float64]  # particle
     point: NDArray[np.float64]  # particle: its draw for multinomial resampling
@@ -130,7 +130,7 @@ def new_work(n_particles, n_cues):
         depth=np.empty(n_particles, dtype=np.int32),
         node=np.empty(n_particles, dtype=np.uint32),
         start=np.empty(n_particles, dtype=np.uint64),
-        log_cues=np.empty(n_particles),
+        cues=np.empty(n_particles),
         seen_outcome=np.empty(n_particles),
         p_outcome=np.empty(n_particles),
         weight=np.empty(n_particles),
