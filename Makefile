@@ -10,10 +10,10 @@ STAMP = $(VENV)/.installed
 LOCK_VENV = build/lock
 
 .DEFAULT_GOAL := help
-.PHONY: help env test check format bench examples lock clean
+.PHONY: help env test check format bench examples replicate lock clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-9s %s\n", $$1, $$2 }' Makefile
 
 env: $(STAMP) ## Create the environment in .venv from requirements.lock
 
@@ -54,6 +54,11 @@ examples: env ## Simulate the example cohorts in data/ again
 		--alpha lognormal:0.8,0.5 --omega lognormal:0.3,0.4 --param patient.omega=lognormal:1.5,0.4 \
 		--beta lognormal:2,0.3 --lapse logitnormal:0.03,0.5 \
 		--missed 0.02 --seed 2 --force --out data/weather_prediction.csv
+
+# Takes half an hour on two cores; stopped, it goes on where it was. The tables are kept in reports/replication.
+replicate: env ## Reproduce the paper, as written and as published
+	"$(BIN)/holmes-fit" replicate all --as-published --out runs/replication
+	"$(BIN)/python" -m holmes_fit.replication.keep runs/replication reports/replication
 
 lock: ## Resolve pyproject.toml into requirements.lock
 	"$(PYTHON)" -m venv $(LOCK_VENV)

@@ -1,0 +1,46 @@
+"""``holmes-fit replicate``: the paper's simulations, each result beside the published one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from holmes_fit.cli.app import app, examples
+from holmes_fit.cli.options import Quiet, progress_bar, say_written
+
+
+@app.command(
+    epilog=examples(
+        "holmes-fit replicate forward --as-published --out forward/",
+        "holmes-fit replicate all --quick --out quick/",
+        "holmes-fit replicate all --as-published --out runs/replication",
+    )
+)
+def replicate(
+    which: Annotated[
+        str, typer.Argument(metavar="STUDY", help="backward, forward, conditioning, ablation, sweep, or all of them.")
+    ],
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", show_default=False, help="A new folder, or one to go on in after a stop.")
+    ],
+    quick: Annotated[bool, typer.Option("--quick", help="Run about a tenth.")] = False,
+    as_published: Annotated[
+        bool, typer.Option("--as-published", help="Run HOLMES as its authors' public code does, not as their text.")
+    ] = False,
+    workers: Annotated[int | None, typer.Option(metavar="N", help="Processes; all cores by default.")] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Reproduce the paper: run its simulations and set each result beside the published one.
+
+    Every study gives CSV tables (single runs, summary, comparison) and figures (PNG, PDF). With "all", HOLMES is run
+    both as written and as published, and one PDF reports everything; --as-published then says whose figures it shows.
+    """
+    from holmes_fit.replication import replicate as run
+
+    with progress_bar("replicating", quiet) as progress:
+        found = run(which, out, quick=quick, as_published=as_published, workers=workers, progress=progress)
+    for result in () if quiet else found.results:
+        typer.echo(result.in_one_line())
+    say_written([path for path in found.files if path.name in ("comparison.csv", "replication.pdf")], quiet)

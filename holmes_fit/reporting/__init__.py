@@ -1,0 +1,1 @@
+"""Figures and pages: one style for all of them."""

@@ -1,0 +1,42 @@
+"""One look for every figure: the style sheet, and what each colour and marker means."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+
+from holmes_fit.study_files import study_folder
+
+STYLE = "holmes_fit.mplstyle"
+
+# Flat is grey and HOLMES violet, throughout; they differ in lightness, too.
+FLAT, HOLMES = "#6f6f6f", "#7b3fb5"
+INK, PALE, RULE = "#222222", "#ececec", "#bdbdbd"
+# Two hues of Okabe and Ito's colour-blind safe palette, for an outcome that came and one that did not.
+OUTCOME, NO_OUTCOME = "#d55e00", "#56b4e9"
+
+MODEL_COLORS = {
+    "flat": FLAT,
+    "flat_sticky": "#a8a8a8",
+    "holmes": HOLMES,
+    "holmes_no_stick": "#a97fd1",
+    "holmes_no_stop": "#c39be8",
+    "holmes_structure_only": "#d9c8ee",
+}
+MODEL_MARKERS = {
+    "flat": "o",
+    "flat_sticky": "s",
+    "holmes": "^",
+    "holmes_no_stick": "v",
+    "holmes_no_stop": "D",
+    "holmes_structure_only": "P",
+}
+
+A4 = (8.27, 11.69)  # inches
+PAGE_WIDTH = 6.9  # between the margins
+
+
+def use_style() -> AbstractContextManager[None]:
+    """Return a context in which matplotlib draws and saves in the project's style."""
+    from matplotlib import style
+
+    return style.context(study_folder("reports") / STYLE)
