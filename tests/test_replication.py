@@ -267,7 +267,7 @@ def test_tasks_that_all_pairs_shared_widen_the_error_without_changing_the_verdic
     row = compare(line(0.7, 0.03), number(0.5, se=0.04, sd=None, n=200), spread).iloc[0]
     assert row["verdict"] == OUTSIDE
     assert row["z_shared_tasks"] == pytest.approx(0.2 / np.sqrt(0.05**2 + 0.12**2 / 6))
-    assert "which all parameter pairs shared" in reason(row)
+    assert "all parameter pairs share six tasks" in reason(row)
 
 
 def test_the_spread_between_shared_tasks_is_recovered() -> None:

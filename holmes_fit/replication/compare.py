@@ -46,29 +46,25 @@ def verdict(z: float) -> str:
 
 # Why a cell may lie outside, where something is known about it.
 SHARED_TASKS_REASON = (
-    "Cells with a z below 3 in the last column: the published means rest on six tasks, one for each seed, which all "
-    "parameter pairs shared. How often a label is carried over depends on the order of the first trials of a "
-    "task, so a "
-    "mean over six tasks has an error that a spread over parameter pairs does not show. We measured it with tasks that "
-    "all pairs share; the last column has the z with that error added to the published number."
+    "Cells with a z within 3 in the last column: in the published forward sweep all parameter pairs share six tasks, "
+    "one for each seed, and we take it that those of backward transfer did, too. Scores differ between tasks, so a "
+    "mean over six of them has an error that a spread over pairs does not show. We measured that error with tasks "
+    "that all pairs share; the last column has the z with it added to the error of the published number."
 )
 NO_REASON = "{study}, {task}, {model}, {metric}: we do not know why."
 REASONS = {
     ("backward", "recall_f1_r"): (
-        "Correlation of recall and F1: the paper does not say for which model it is; the other two readings are in the "
-        "table of backward transfer."
+        "Correlation of recall and F1: the paper does not say for which model it is; the other two readings are in "
+        "the table of backward transfer."
     ),
     ("sweep", "entropy"): (
-        "Entropy in the sweep: the paper does not say which tasks and levels are averaged; another average is "
-        "in the table "
-        "of sweeps."
+        "Entropy in the sweep: the paper does not say which tasks and levels are averaged; another average is in the "
+        "table of sweeps."
     ),
     ("sweep", "training_accuracy"): (
-        "Training accuracy in the sweep: in the published results all pairs share six tasks, one for each "
-        "seed, and the means of the six "
-        "differ with an "
-        "SD of 0.003. That is an error of 0.0014, which the SD over pairs does not show and which covers the "
-        "difference."
+        "Training accuracy in the sweep: in the published results all pairs share six tasks, one for each seed, and "
+        "the means of the six differ with an SD of 0.003. That is an error of 0.0014, which the SD over pairs does "
+        "not show and which covers the difference."
     ),
 }
 
