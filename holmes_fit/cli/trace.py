@@ -69,7 +69,7 @@ def trace(
     """
     from holmes_fit import read_cohort, trace_cohort
     from holmes_fit.atomic import check_outputs
-    from holmes_fit.trials.writing import write_table
+    from holmes_fit.tables import write_table
 
     check_outputs([out], force)
     values = {

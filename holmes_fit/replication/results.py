@@ -17,6 +17,7 @@ from holmes_fit.replication.store import Store
 from holmes_fit.replication.studies import SHARED_TASKS, SHORT, Job, Reading, Sizes, Study
 from holmes_fit.replication.summaries import Data, conditioning_tests, load_data, summarise, task_spread
 from holmes_fit.reporting.style import PAGE_WIDTH
+from holmes_fit.tables import write_table
 
 
 @dataclass(frozen=True)
@@ -101,8 +102,7 @@ def write_tables(result: StudyResult, folder: Path) -> list[Path]:
 
 def write_csv(table: pd.DataFrame, path: Path) -> Path:
     """Write one table, whole or not at all."""
-    with written_whole(path) as temporary:
-        table.to_csv(temporary, index=False, lineterminator="\n")
+    write_table(table, path)
     return path
 
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import os
-from typing import Literal
 
 import numpy as np
 import pandas as pd
 
-from holmes_fit.atomic import written_whole
 from holmes_fit.protocols import Protocol
 from holmes_fit.protocols.schema import RESERVED, Coding
+from holmes_fit.tables import write_table
 
 
 def write_trials(trials: pd.DataFrame, protocol: Protocol, path: str | os.PathLike[str]) -> None:
@@ -27,20 +25,6 @@ def write_trials(trials: pd.DataFrame, protocol: Protocol, path: str | os.PathLi
         The CSV file (UTF-8, commas).
     """
     write_table(as_in_file(trials, protocol), path)
-
-
-def write_table(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
-    """Write any table as a CSV file (UTF-8, commas), whole or not at all."""
-    # A carriage return within a cell is not quoted by itself, and would end the line.
-    quoting: Literal[0, 1] = csv.QUOTE_ALL if _holds_returns(table) else csv.QUOTE_MINIMAL
-    with written_whole(path) as temporary:
-        table.to_csv(temporary, index=False, encoding="utf-8", lineterminator="\n", quoting=quoting)
-
-
-def _holds_returns(table: pd.DataFrame) -> bool:
-    columns = [table[name] for name in table.columns if not pd.api.types.is_numeric_dtype(table[name])]
-    texts = [*table.columns, *(value for column in columns for value in column.unique())]
-    return any("\r" in text for text in texts if isinstance(text, str))
 
 
 def as_in_file(trials: pd.DataFrame, protocol: Protocol) -> pd.DataFrame:

@@ -1,0 +1,10 @@
+"""The run folder: what was asked for, what was found, and where the same command goes on after it was stopped.
+
+``manifest.json`` says what the results depend on, ``records/`` has one file for each piece of work, and tables are CSV
+files. Every file is written whole or not at all. This room knows nothing of models and statistics.
+"""
+
+from holmes_fit.runs.folder import Progress, Run, open_run, read_run
+from holmes_fit.runs.records import Key, Record
+
+__all__ = ["Key", "Progress", "Record", "Run", "open_run", "read_run"]

@@ -1,0 +1,315 @@
+"""Opening a run folder, and reading and writing what is in it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from holmes_fit.atomic import written_whole
+from holmes_fit.errors import HolmesFitError, InputError, Problem, Problems, Quoted, plain, shown
+from holmes_fit.runs.lock import LOCK, Held, holder, locked
+from holmes_fit.runs.manifest import ADVICE, JSON, MANIFEST, Manifest, check_same, from_text, new_manifest, to_text
+from holmes_fit.runs.records import Arrays, Key, Record, file_of, from_bytes, to_bytes
+from holmes_fit.tables import read_table, write_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# What `written_whole` leaves behind when the process is killed.
+LEFT_OVER = re.compile(r"\.[0-9a-f]{32}\.tmp")
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is.
+
+    Parameters
+    ----------
+    done
+        The keys of the records that are there, those with an error among them.
+    failed
+        The keys of the records that say why there is no result.
+    damaged
+        The keys of the records whose file was truncated or altered; they are missing as well.
+    missing
+        The keys of the records that are still to be made.
+    begun
+        When the run folder was made.
+    latest
+        When the latest record was written, or when the folder was made.
+    """
+
+    done: tuple[Key, ...]
+    failed: tuple[Key, ...]
+    damaged: tuple[Key, ...]
+    missing: tuple[Key, ...]
+    begun: datetime
+    latest: datetime
+
+    @property
+    def total(self) -> int:
+        return len(self.done) + len(self.missing)
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds from the beginning of the run to its latest record; interruptions count."""
+        return max(0.0, (self.latest - self.begun).total_seconds())
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run folder. Get one from :func:`open_run` to go on with it, or from :func:`read_run` to read it.
+
+    Parameters
+    ----------
+    root
+        The folder.
+    manifest
+        What the folder says about itself.
+    """
+
+    root: Path
+    manifest: Manifest
+
+    def save_record(self, key: Key, facts: JSON, arrays: Arrays | None = None, error: str = "") -> None:
+        """Write the record of one piece of work, whole or not at all.
+
+        Parameters
+        ----------
+        key
+            One of the keys that the run was opened with.
+        facts, arrays
+            See :class:`Record`.
+        error
+            Why there is no result, where there is none.
+
+        Raises
+        ------
+        HolmesFitError
+            If the disk is full, or the file cannot be written. The records that are there stay as they are.
+        """
+        if key not in self.manifest.keys:
+            raise KeyError(key)
+        content = to_bytes(Record(key, facts, arrays or {}, error))
+        with _replacing(self._path(key)) as temporary:
+            temporary.write_bytes(content)
+
+    def load_record(self, key: Key) -> Record | None:
+        """Return a record, or nothing if it is not there or its file is damaged."""
+        try:
+            content = self._path(key).read_bytes()
+        except FileNotFoundError:
+            return None
+        record = from_bytes(content)
+        return record if record is not None and record.key == key else None
+
+    def records(self) -> Iterator[Record]:
+        """Give the records that are there, one at a time, in the order of their keys."""
+        for key in self.manifest.keys:
+            record = self.load_record(key)
+            if record is not None:
+                yield record
+
+    def progress(self) -> Progress:
+        """Return how far the run is; every record is read and checked."""
+        done, failed, damaged, missing = [], [], [], []
+        latest = self.manifest.begun
+        for key in self.manifest.keys:
+            path = self._path(key)
+            record = self.load_record(key)
+            if record is None:
+                missing.append(key)
+                damaged += [key] if path.exists() else []
+                continue
+            done.append(key)
+            failed += [key] if record.error else []
+            latest = max(latest, datetime.fromtimestamp(path.stat().st_mtime, UTC))
+        return Progress(tuple(done), tuple(failed), tuple(damaged), tuple(missing), self.manifest.begun, latest)
+
+    def holder(self) -> str | None:
+        """Return which process works on the run now, such as ``"process 12 on lab3"``, or nothing if none does."""
+        return holder(self.root)
+
+    def write_table(self, name: str, table: pd.DataFrame) -> Path:
+        """Write a table as a CSV file of that name, such as ``"fits.csv"``, and return its path."""
+        path = self.path(name)
+        with _replacing(path) as temporary:
+            write_table(table, temporary)
+        return path
+
+    def read_table(self, name: str, text: Iterable[str] = ()) -> pd.DataFrame:
+        """Read a table of the run.
+
+        Parameters
+        ----------
+        name
+            The file, such as ``"fits.csv"``.
+        text
+            The columns that hold text, whatever it looks like.
+
+        Raises
+        ------
+        InputError
+            If the run has no such table, or its file cannot be read.
+        """
+        path = self.path(name)
+        try:
+            return read_table(path, text)
+        except (OSError, ValueError) as error:  # pandas' own errors are ValueErrors
+            seen = "no such file" if isinstance(error, FileNotFoundError) else plain(str(error), limit=200)
+            where = f"run {_shown(self.root)}, table {plain(name)}"
+            raise InputError([Problem(where, seen, "a table of a complete run")]) from error
+
+    @contextmanager
+    def writing(self, name: str) -> Iterator[Path]:
+        """Give a temporary file that takes the place of a file of the run if all goes well.
+
+        Raises
+        ------
+        HolmesFitError
+            If the disk is full, or the file cannot be written. What was there is as it was.
+        """
+        with _replacing(self.path(name)) as temporary:
+            yield temporary
+
+    def path(self, name: str) -> Path:
+        """Return the path of a file of the run.
+
+        Raises
+        ------
+        InputError
+            If the name leads out of the folder.
+        """
+        path = self.root / name
+        root = self.root.resolve()
+        if "\0" in name or path.resolve() == root or not path.resolve().is_relative_to(root):
+            raise InputError([Problem(f"run {_shown(self.root)}", shown(name), "the name of a file in the folder")])
+        return path
+
+    def _path(self, key: Key) -> Path:
+        return self.root / "records" / file_of(key)
+
+
+@contextmanager
+def open_run(root: str | os.PathLike[str], *, identity: JSON, about: JSON, keys: Iterable[Key]) -> Iterator[Run]:
+    """Make a run folder, or open one to go on with it; no other process can open it meanwhile.
+
+    Parameters
+    ----------
+    root
+        A new folder, an empty one, or one in which the same was begun.
+    identity
+        Everything that results depend on: digests of data, protocol, settings and code; seed, models. Nested
+        dictionaries of JSON.
+    about
+        What else is worth knowing, kept from the first time.
+    keys
+        The keys of all the records that make the run complete, in any order.
+
+    Raises
+    ------
+    InputError
+        If the folder holds something else, a run of something else (everything that differs is named), or another
+        process is at work in it.
+    """
+    folder = Path(root)
+    wanted = new_manifest(identity, about, tuple(keys))
+    with ExitStack() as stack:
+        _claim(folder, stack)
+        path = folder / MANIFEST
+        if path.exists():
+            found = _read_manifest(folder)
+            problems = Problems()
+            check_same(found, wanted, f"folder {_shown(folder)}", problems)
+            problems.raise_if_any()
+            _tidy(folder)
+            yield Run(folder, found)
+        else:
+            with _replacing(path) as temporary:
+                temporary.write_text(to_text(wanted), encoding="utf-8")
+            yield Run(folder, wanted)
+
+
+def read_run(root: str | os.PathLike[str]) -> Run:
+    """Return a run to read its records and tables, also while another process works on it.
+
+    Raises
+    ------
+    InputError
+        If the folder is no run.
+    """
+    return Run(Path(root), _read_manifest(Path(root)))
+
+
+def _claim(folder: Path, stack: ExitStack) -> None:
+    """Make the folder, and lock it for as long as the stack is open."""
+    problems = Problems()
+    where = f"folder {_shown(folder)}"
+    try:
+        if _holds_something_else(folder):
+            problems.add(where, Quoted("something else there"), "a new folder, an empty one, or a run to resume")
+        else:
+            folder.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(locked(folder))
+    except Held as held:
+        problems.add(where, Quoted(f"{held}, at work in it"), "one process at a time", "Wait for it, or stop it.")
+    except (OSError, ValueError) as error:  # no access, no space, or a name that the file system cannot hold
+        problems.add(where, Quoted(str(error)), "a folder that can be made, written and locked")
+    problems.raise_if_any()
+
+
+def _holds_something_else(folder: Path) -> bool:
+    """Whether there is something that is no run, nor what is left of one that was killed before it had a manifest."""
+    if not folder.exists():
+        return False
+    if not folder.is_dir():
+        return True
+    names = {path.name for path in folder.iterdir()}
+    return MANIFEST not in names and any(name != LOCK and not LEFT_OVER.fullmatch(name) for name in names)
+
+
+def _read_manifest(folder: Path) -> Manifest:
+    problems = Problems()
+    try:
+        return from_text((folder / MANIFEST).read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        seen = f"no {MANIFEST}" if folder.is_dir() else "no such folder"
+        problems.add(f"folder {_shown(folder)}", Quoted(seen), "the folder of a run")
+    except (OSError, ValueError) as error:
+        seen = f"a {MANIFEST} that cannot be read ({error})"
+        problems.add(f"folder {_shown(folder)}", Quoted(seen), f"the {MANIFEST} that was written there", ADVICE)
+    raise InputError(problems)
+
+
+def _tidy(folder: Path) -> None:
+    """Remove what a process that was killed had begun to write."""
+    for path in folder.rglob(".*.tmp"):
+        if LEFT_OVER.fullmatch(path.name):
+            path.unlink(missing_ok=True)
+
+
+@contextmanager
+def _replacing(path: Path) -> Iterator[Path]:
+    """Write a file whole or not at all; if it is not at all, say which file, why, and how to go on."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with written_whole(path) as temporary:
+            yield temporary
+    except OSError as error:
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+        advice = "Make space" if full else "Put that right"
+        raise HolmesFitError(
+            f"{_shown(path)} could not be written: {error.strerror or error}. "
+            f"What was written before is safe. {advice}, then give the same command again, and it goes on from there."
+        ) from error
+
+
+def _shown(path: Path) -> str:
+    return plain(str(path), limit=200)

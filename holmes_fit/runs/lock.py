@@ -1,0 +1,107 @@
+"""One process at a time: a lock that the operating system releases when the process ends, however it ends."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+LOCK = ".lock"
+PATIENCE = 0.5  # seconds; whoever only asks who holds the lock has it for less than a millisecond
+# What systems say when another process holds the lock.
+TAKEN = (errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK)
+
+if sys.platform == "win32":
+    import msvcrt
+
+    # On Windows a locked byte cannot be read by others, so it lies behind the text that they want to read.
+    LOCKED_BYTE = 1 << 20
+
+    def _take(file: int) -> None:
+        os.lseek(file, LOCKED_BYTE, os.SEEK_SET)
+        msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+
+    def _release(file: int) -> None:
+        os.lseek(file, LOCKED_BYTE, os.SEEK_SET)
+        msvcrt.locking(file, msvcrt.LK_UNLCK, 1)
+
+else:
+    import fcntl
+
+    def _take(file: int) -> None:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def _release(file: int) -> None:
+        fcntl.flock(file, fcntl.LOCK_UN)
+
+
+class Held(Exception):
+    """Another process holds the lock; the message says which."""
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold the lock of a folder.
+
+    Raises
+    ------
+    Held
+        If another process holds it.
+    OSError
+        If the file system cannot lock.
+    """
+    # Processes that are started meanwhile do not inherit the file, so none of them can go on holding the lock.
+    file = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        _take_soon(file, folder)
+        try:
+            os.ftruncate(file, 0)
+            os.write(file, f"process {os.getpid()} on {socket.gethostname()}".encode())
+            yield
+        finally:
+            _release(file)
+    finally:
+        os.close(file)
+
+
+def _take_soon(file: int, folder: Path) -> None:
+    limit = time.monotonic() + PATIENCE
+    while not _taken(file):
+        if time.monotonic() > limit:
+            raise Held(_named(folder))
+        time.sleep(0.02)
+
+
+def _taken(file: int) -> bool:
+    try:
+        _take(file)
+    except OSError as error:
+        if error.errno in TAKEN:
+            return False
+        raise
+    return True
+
+
+def holder(folder: Path) -> str | None:
+    """Return which process holds the lock of a folder, or nothing if none does."""
+    try:
+        file = os.open(folder / LOCK, os.O_RDWR)
+    except OSError:  # never locked, or not ours to lock
+        return None
+    try:
+        if not _taken(file):
+            return _named(folder)
+        _release(file)
+        return None
+    finally:
+        os.close(file)
+
+
+def _named(folder: Path) -> str:
+    text = (folder / LOCK).read_text(encoding="utf-8", errors="replace").strip("\0 \n")
+    return text or "another process"
