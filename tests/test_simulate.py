@@ -13,9 +13,9 @@ from holmes_fit.choices import choice_probability
 from holmes_fit.errors import InputError, Problems
 from holmes_fit.filters.draws import stream_key
 from holmes_fit.models import ALPHA, DEPTH_SCALE, MODELS, Observer
+from holmes_fit.populations import Population, parse_population
 from holmes_fit.protocols import Protocol, load_protocol, protocol_names, read_protocol
 from holmes_fit.simulation import Simulation, simulate, write_simulation
-from holmes_fit.simulation.populations import Population, parse_population
 from holmes_fit.trials import MISSED, Cohort, check_data, read_cohort
 
 QUICK = Observer(particles=10)

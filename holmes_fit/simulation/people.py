@@ -22,8 +22,8 @@ from holmes_fit.models import MODELS, Model, Observer
 from holmes_fit.protocols import Protocol
 from holmes_fit.protocols.generators import generate_trials
 from holmes_fit.simulation.plan import GROUP, Person, Plan, make_plan, parameters_of
+from holmes_fit.tables import write_table
 from holmes_fit.trials import Cohort, build_cohort, write_trials
-from holmes_fit.trials.writing import write_table
 
 SOURCE = "source"  # the column that marks a file as simulated, unless the protocol has another use for it
 
@@ -70,7 +70,7 @@ def simulate(
         The number of people.
     values
         Parameters of the model and of the response rule by name: a number, or a population such as
-        ``"lognormal:0.8,0.5"`` (see :mod:`holmes_fit.simulation.populations`). ``"patients.omega"`` holds for the group
+        ``"lognormal:0.8,0.5"`` (see :mod:`holmes_fit.populations`). ``"patients.omega"`` holds for the group
         ``patients`` only. Those left out have their defaults.
     mix
         Instead of one model, several with their shares, which add up to 1: each person's model is drawn.

@@ -10,8 +10,8 @@ from holmes_fit.choices import response_parameters
 from holmes_fit.errors import InputError, Problems, Quoted, nearest
 from holmes_fit.models import Model, Observer, check_count, find_model, is_number
 from holmes_fit.parameters import Parameter
+from holmes_fit.populations import Population, parse_population
 from holmes_fit.protocols import Protocol, load_protocol
-from holmes_fit.simulation.populations import Population, parse_population
 
 GROUP = "group"  # the covariate that simulated groups have
 
