@@ -1,0 +1,242 @@
+"""The best-fitting point: maximum likelihood and maximum a posteriori, found from the lattice.
+
+A search moves over the learning parameters alone; at each point the response parameters are solved, given the traces.
+All points of a search share their draws. The best of many noisy values is partly luck, so a few of the best points meet
+again on fresh draws, and the winner is scored on yet others: that score is what is reported.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.interpolate import CubicSpline
+from scipy.optimize import minimize
+
+from holmes_fit.lattice import Posterior, Task
+from holmes_fit.lattice.nodes import response_grids
+from holmes_fit.lattice.task import SCORE, SEARCH, SELECTION
+from holmes_fit.likelihood import ChoiceLikelihood, Replicates, Traces, likelihood_of
+from holmes_fit.search import Evaluation, Method, SearchResult, maximise
+from holmes_fit.spaces import FreeParameter
+
+Goal = Literal["ml", "map"]
+GOALS: tuple[Goal, ...] = ("ml", "map")
+
+FINALISTS = 3  # points that meet again on fresh draws
+SELECTION_FACTOR = 2  # ... on so many times the replicates of the search
+SCORE_BATCHES = 8  # the winner's score is measured in so many batches of R replicates
+KNOTS = 129
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How a search is done: the optimiser, how many points it may try for both goals, and from how many starts."""
+
+    method: Method
+    evaluations: int
+    starts: int
+
+
+class Point(NamedTuple):
+    """A position of the learning and of the response parameters, on their scales, and what a search made of it."""
+
+    learning: NDArray[np.float64]
+    response: NDArray[np.float64]
+    value: float
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """The winner of one search, and how the search went.
+
+    Parameters
+    ----------
+    point
+        The winner, with its value on the draws of the selection.
+    ends
+        Where each start ended, with the values of the search's own draws: convergence over starts.
+    """
+
+    point: Point
+    ends: tuple[Evaluation, ...]
+
+
+@dataclass(frozen=True)
+class Score:
+    """A point's likelihood on fresh draws.
+
+    Parameters
+    ----------
+    traces, likelihood
+        All batches together.
+    log_likelihood, error
+        Its logarithm at the point, and the SD of its Monte Carlo error.
+    batch_sd
+        The SD over independent batches of R replicates: the noise of one evaluation.
+    effective_replicates
+        How many of the R replicates of a batch carry its mean, on average.
+    """
+
+    traces: Traces
+    likelihood: ChoiceLikelihood
+    log_likelihood: float
+    error: float
+    batch_sd: float
+    effective_replicates: float
+
+
+def find_optima(task: Task, posterior: Posterior, replicates: int, effort: Effort) -> dict[Goal, Optimum]:
+    """Search for the maximum of the likelihood and of the posterior, in that order, from the best nodes."""
+    profile = _Profile(task, replicates)
+    starts = _best_nodes(task, posterior, effort.starts)
+    found = {}
+    spent = 0
+    for number, goal in enumerate(GOALS):
+        share = (effort.evaluations - spent) // (len(GOALS) - number)
+        before = profile.n_evaluated
+        search = _search(profile, goal, starts, share, effort)
+        spent += profile.n_evaluated - before
+        rivals = [starts[0], *(end.position for end in search.ends)]
+        found[goal] = Optimum(_winner(task, goal, profile.known(goal), rivals, replicates), search.ends)
+    return found
+
+
+def score(task: Task, point: Point, replicates: int) -> Score:
+    """Score a point on fresh draws, in batches of as many replicates as the fit has used."""
+    n_batches = SCORE_BATCHES if task.is_noisy else 1
+    traces = task.traces(point.learning, Replicates(replicates * n_batches, SCORE))
+    together = likelihood_of(traces, task.kind)
+    batches = [likelihood_of(batch, task.kind) for batch in traces.batches(n_batches)]
+    response = task.response(point.response)
+    batch_sd = float(np.std([batch.at(response) for batch in batches], ddof=1)) if n_batches > 1 else 0.0
+    return Score(
+        traces=traces,
+        likelihood=together,
+        log_likelihood=together.at(response),
+        error=float(batch_sd / np.sqrt(n_batches)),
+        batch_sd=batch_sd,
+        effective_replicates=float(np.mean([batch.effective_replicates(response) for batch in batches])),
+    )
+
+
+class _Profile:
+    """The likelihood as a function of the learning parameters, response parameters solved; each point computed once."""
+
+    def __init__(self, task: Task, replicates: int):
+        self.task = task
+        self.replicates = Replicates(replicates, SEARCH)
+        self.priors = [_PriorCurve(axis) for axis in task.space.response]
+        self.points: dict[bytes, dict[Goal, Point]] = {}
+
+    @property
+    def n_evaluated(self) -> int:
+        return len(self.points)
+
+    def at(self, position: NDArray[np.float64], goal: Goal) -> float:
+        key = position.tobytes()
+        if key not in self.points:
+            likelihood = self.task.likelihood(position, self.replicates)
+            self.points[key] = {each: solve(self.task, position, likelihood, each, self.priors) for each in GOALS}
+        return self.points[key][goal].value
+
+    def known(self, goal: Goal) -> list[Point]:
+        """Return all points so far, best first."""
+        return sorted((point[goal] for point in self.points.values()), key=lambda point: -point.value)
+
+
+class _PriorCurve:
+    """The log prior of a response parameter with its slope, as a curve through many points of it."""
+
+    def __init__(self, axis: FreeParameter):
+        knots = np.linspace(axis.low, axis.high, KNOTS)
+        self.value = CubicSpline(knots, axis.log_density(knots))
+        self.slope = self.value.derivative()
+
+
+def solve(
+    task: Task,
+    learning: NDArray[np.float64],
+    likelihood: ChoiceLikelihood,
+    goal: Goal,
+    priors: list[_PriorCurve] | None = None,
+) -> Point:
+    """Find the best response parameters, given the traces: the best node of their grid, then uphill from there."""
+    axes = task.space.response
+    curves = [_PriorCurve(axis) for axis in axes] if priors is None else priors
+    offset = float(sum(axis.log_density(at) for axis, at in zip(task.space.learning, learning, strict=True)))
+    offset = offset if goal == "map" else 0.0
+    if not axes:
+        return Point(learning, np.empty(0), likelihood.at(task.response(np.empty(0))) + offset)
+    slots = [task.response(np.zeros(len(axes)))._fields.index(axis.name) for axis in axes]
+
+    def downhill(position: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        value, slopes = likelihood.with_gradient(task.response(position))
+        slope = slopes[slots]
+        if goal == "map":
+            value += sum(float(curve.value(at)) for curve, at in zip(curves, position, strict=True))
+            slope = slope + [float(curve.slope(at)) for curve, at in zip(curves, position, strict=True)]
+        return -value, -slope
+
+    surface = likelihood.on_grid(*response_grids(task)).sum(axis=0).reshape([axis.nodes for axis in axes])
+    if goal == "map":
+        for number, axis in enumerate(axes):
+            surface = surface + axis.log_weights.reshape([-1 if i == number else 1 for i in range(len(axes))])
+    node = np.unravel_index(np.argmax(surface), surface.shape)
+    start = np.array([axis.positions[index] for axis, index in zip(axes, node, strict=True)])
+    end = minimize(downhill, start, jac=True, method="L-BFGS-B", bounds=[(axis.low, axis.high) for axis in axes])
+    return Point(learning, np.asarray(end.x), -float(end.fun) + offset)
+
+
+def _best_nodes(task: Task, posterior: Posterior, count: int) -> list[NDArray[np.float64]]:
+    """Return the best learning nodes for either goal, response parameters at their best, no two of them neighbours."""
+    shape = tuple(axis.nodes for axis in task.space.learning)
+    if not shape:
+        return [np.empty(0)]
+    with np.errstate(divide="ignore"):
+        surfaces = posterior.log_likelihood, np.log(posterior.mass)
+    profiles = [surface.reshape(*shape, -1).max(axis=-1) for surface in surfaces]
+    orders = [np.argsort(-profile, axis=None, kind="stable") for profile in profiles]
+    chosen: list[tuple[int, ...]] = []
+    for place in np.column_stack(orders).ravel():
+        node = tuple(int(i) for i in np.unravel_index(place, shape))
+        if len(chosen) < count and all(
+            max(abs(a - b) for a, b in zip(node, other, strict=True)) > 2 for other in chosen
+        ):
+            chosen.append(node)
+    axes = task.space.learning
+    return [np.array([axis.positions[i] for axis, i in zip(axes, node, strict=True)]) for node in chosen]
+
+
+def _search(
+    profile: _Profile, goal: Goal, starts: list[NDArray[np.float64]], evaluations: int, effort: Effort
+) -> SearchResult:
+    axes = profile.task.space.learning
+    n_new = sum(position.tobytes() not in profile.points for position in starts)
+    for position in starts:
+        profile.at(position, goal)
+    return maximise(
+        lambda position: profile.at(position, goal),
+        [axis.low for axis in axes],
+        [axis.high for axis in axes],
+        [Evaluation(point.learning, point.value) for point in profile.known(goal)],
+        max(evaluations - n_new, 0),
+        effort.method,
+        seed=profile.task.seed,
+        step=[2 * axis.spacing for axis in axes],
+        runs=effort.starts,
+    )
+
+
+def _winner(task: Task, goal: Goal, points: list[Point], rivals: list[NDArray[np.float64]], replicates: int) -> Point:
+    """Let the best point and its rivals meet on fresh draws, which none of them was chosen by."""
+    if not task.is_noisy:
+        return points[0]
+    positions = {position.tobytes(): position for position in [points[0].learning, *rivals]}
+    fresh = Replicates(SELECTION_FACTOR * replicates, SELECTION)
+    finalists = [
+        solve(task, position, task.likelihood(position, fresh), goal) for position in [*positions.values()][:FINALISTS]
+    ]
+    return max(finalists, key=lambda point: point.value)

@@ -1,0 +1,264 @@
+"""One person fitted with one model: lattice, posterior, best points, predictions, and warnings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holmes_fit.choices import choice_probability
+from holmes_fit.cohort_traces import learner_key
+from holmes_fit.filters.lineage import tree_table
+from holmes_fit.fit.optimum import Effort, Goal, Optimum, Point, Score, find_optima, score
+from holmes_fit.lattice import Explored, Posterior, Task, explore, posterior_of, raise_replicates
+from holmes_fit.lattice.task import SCORE, natural
+from holmes_fit.likelihood import likelihood_of
+from holmes_fit.models import LatentCauseModel
+from holmes_fit.presets import Preset
+from holmes_fit.spaces import FreeParameter
+from holmes_fit.trials import MISSED
+
+AT_BOUND = 0.01  # of the distance between the bounds
+FLOOR = 60.0  # nats below the highest node at which the lattice is cut off: e^-60 of its mass
+GRAIN = 2.0**-10  # nats to which the lattice is rounded, so that it takes little room
+LEAST_VISITS = 0.5  # trials, on average over particles, that a node of a tree must have seen to be shown
+
+
+@dataclass(frozen=True)
+class PersonFit:
+    """Everything a run keeps about one person and model: facts that JSON can hold, and arrays."""
+
+    facts: dict[str, Any]
+    arrays: dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class _Fitted:
+    explored: Explored
+    posterior: Posterior
+    optima: dict[Goal, Optimum]
+    scores: dict[Goal, Score]
+    replicates: int
+
+
+def fit_person(task: Task, preset: Preset) -> PersonFit:
+    """Fit one person with one model."""
+    fitted = _fit(task, preset)
+    trials = _trial_arrays(task, fitted)
+    facts = {
+        **_data_facts(task),
+        **_model_facts(task, fitted),
+        "hit_rate": _hit_rate(task, trials),
+        "parameters": _parameter_facts(task, fitted),
+        "search": _search_facts(task, fitted),
+        "warnings": _warnings(task, fitted, preset),
+    }
+    draws = fitted.posterior.draw(preset.posterior.draws, _generator(task))
+    return PersonFit(facts, {"draws": draws, **_lattice_arrays(fitted), **trials, **_tree_arrays(task, fitted)})
+
+
+def _fit(task: Task, preset: Preset) -> _Fitted:
+    """Explore, search and score, with more replicates as long as the score is too noisy and more are allowed."""
+    settings = preset.likelihood
+    replicates = settings.replicates if task.is_noisy else 1
+    explored = explore(task, replicates)
+    effort = Effort(preset.search.method, preset.search.evaluations, preset.search.starts)
+    optima = find_optima(task, posterior_of(explored), replicates, effort)
+    at_map = score(task, optima["map"].point, replicates)
+    while at_map.batch_sd > settings.largest_batch_sd and 2 * replicates <= settings.most_replicates:
+        replicates *= 2
+        raise_replicates(explored, replicates)
+        at_map = score(task, optima["map"].point, replicates)
+    scores: dict[Goal, Score] = {"ml": score(task, optima["ml"].point, replicates), "map": at_map}
+    return _Fitted(explored, posterior_of(explored), optima, scores, replicates)
+
+
+def _generator(task: Task) -> np.random.Generator:
+    """Return a generator for posterior draws that depends on the seed, the person and the model alone."""
+    name = f"{task.learners[0].subject}\0{task.space.model.name}".encode()
+    return np.random.default_rng([task.seed, *name])
+
+
+def _data_facts(task: Task) -> dict[str, Any]:
+    n_trials = sum(learner.observations.n_trials for learner in task.learners)
+    n_answered = sum(int(np.sum(learner.choices != MISSED)) for learner in task.learners)
+    return {
+        "subject": task.learners[0].subject,
+        "model": task.space.model.name,
+        "restarts": [learner.restart for learner in task.learners],
+        "n_trials": n_trials,
+        "n_answered": n_answered,
+    }
+
+
+def _model_facts(task: Task, fitted: _Fitted) -> dict[str, Any]:
+    best, likeliest, posterior = fitted.scores["ml"], fitted.scores["map"], fitted.posterior
+    return {
+        "replicates": fitted.replicates,
+        "effective_replicates": likeliest.effective_replicates,
+        "batch_sd": likeliest.batch_sd,
+        "log_likelihood": best.log_likelihood,
+        "log_likelihood_error": best.error,
+        "log_likelihood_map": likeliest.log_likelihood,
+        "log_likelihood_map_error": likeliest.error,
+        "n_parameters": len(task.space.free),
+        "log_evidence": posterior.log_evidence,
+        "log_evidence_error": posterior.log_evidence_error,
+        "lattice_error": posterior.lattice_error,
+        "nodes_computed": int(fitted.explored.computed.sum()),
+        "refined": fitted.explored.is_refined,
+    }
+
+
+def _parameter_facts(task: Task, fitted: _Fitted) -> list[dict[str, Any]]:
+    """Return one entry a parameter, free or not, in the order of the model and then the response rule."""
+    space = task.space
+    free = {axis.name: (number, axis) for number, axis in enumerate(space.free)}
+    at = {goal: _all_values(task, optimum.point) for goal, optimum in fitted.optima.items()}
+    facts = []
+    for name in at["ml"]:
+        source = space.tied.get(name, name)
+        entry: dict[str, Any] = {"name": name, "ml": at["ml"][name], "map": at["map"][name]}
+        if source in free:
+            number, axis = free[source]
+            standing = "free" if source == name else f"tied to {source}"
+            entry |= {"standing": standing, **_posterior_facts(fitted.posterior, number, axis)}
+            entry["at_bound"] = _at_bound(axis, at["ml"][name])
+        else:
+            entry["standing"] = "fixed"
+        facts.append(entry)
+    return facts
+
+
+def _posterior_facts(posterior: Posterior, number: int, axis: FreeParameter) -> dict[str, Any]:
+    mean, sd = posterior.moments(number)
+    lower, median, upper = posterior.quantiles(number, np.array([0.025, 0.5, 0.975]))
+    cells = axis.to_natural(axis.positions)
+    marginal = posterior.marginal(number)
+    natural_mean = float(marginal @ cells)
+    return {
+        "scale": axis.parameter.scale,
+        "low": axis.parameter.low,
+        "high": axis.parameter.high,
+        "prior": str(axis.prior),
+        "mean": natural_mean,
+        "sd": float(np.sqrt(marginal @ (cells - natural_mean) ** 2)),
+        "lower": float(lower),
+        "median": float(median),
+        "upper": float(upper),
+        "mean_on_scale": mean,
+        "sd_on_scale": sd,
+        "prior_sd_on_scale": _prior_sd(axis),
+    }
+
+
+def _prior_sd(axis: FreeParameter) -> float:
+    weights = np.exp(axis.log_weights)
+    return float(np.sqrt(weights @ (axis.positions - weights @ axis.positions) ** 2 + axis.spacing**2 / 12))
+
+
+def _all_values(task: Task, point: Point) -> dict[str, float]:
+    values = task.space.model_values(natural(task.space.learning, point.learning))
+    if task.space.model.predicts_choices:
+        return values
+    return values | task.space.response_values(natural(task.space.response, point.response))
+
+
+def _at_bound(axis: FreeParameter, value: float) -> str:
+    """Say at which bound a value lies: ``"low"``, ``"high"`` or neither."""
+    share = (float(axis.parameter.to_scale(value)) - axis.low) / (axis.high - axis.low)
+    return "low" if share < AT_BOUND else "high" if share > 1 - AT_BOUND else ""
+
+
+def _search_facts(task: Task, fitted: _Fitted) -> list[dict[str, Any]]:
+    """Return where the search from each start ended: whether they agree."""
+    return [
+        {"goal": goal, "start": number, "value": end.value, **natural(task.space.learning, end.position)}
+        for goal, optimum in fitted.optima.items()
+        for number, end in enumerate(optimum.ends)
+    ]
+
+
+def _warnings(task: Task, fitted: _Fitted, preset: Preset) -> list[str]:
+    """Return what a reader of the results must know."""
+    found = []
+    limit = preset.likelihood.largest_batch_sd
+    batch_sd = fitted.scores["map"].batch_sd
+    if task.is_noisy and batch_sd > limit:
+        found.append(
+            f"noisy likelihood: batch SD {batch_sd:.2f} nats with {fitted.replicates} replicates, above {limit:g}; "
+            "intervals include the noise, the evidence is uncertain by its error and may be too low"
+        )
+    choices = np.concatenate([learner.choices for learner in task.learners])
+    answered = choices[choices != MISSED]
+    if len(answered) and len(np.unique(answered)) == 1:
+        found.append(f"all answers are {int(answered[0])}: the choices say little about learning")
+    if len(answered) < 20:
+        found.append(f"only {len(answered)} answers: the estimates are mostly the prior")
+    return found
+
+
+# --------------------------------------------------------------------------------------------------------- arrays
+
+
+def _lattice_arrays(fitted: _Fitted) -> dict[str, NDArray[Any]]:
+    """Return the lattice for maps and group models: positions along each axis, and log-likelihoods at the nodes."""
+    posterior = fitted.posterior
+    highest = posterior.log_likelihood.max()
+    kept = np.maximum(posterior.log_likelihood, highest - FLOOR)
+    return {
+        "log_likelihood": (np.round(kept / GRAIN) * GRAIN).astype(np.float32),
+        "batch_log_evidence": posterior.batch_log_evidence,
+        **{f"positions_{axis.name}": axis.positions for axis in posterior.axes},
+        **{f"log_prior_{axis.name}": axis.log_weights for axis in posterior.axes},
+    }
+
+
+def _trial_arrays(task: Task, fitted: _Fitted) -> dict[str, NDArray[Any]]:
+    """Return predictions for every trial of the person at the MAP, learner after learner.
+
+    Each is a mean over the replicates, by how well they have explained the choices before that trial. Log
+    probabilities of the choices add up to the log-likelihood at the MAP.
+    """
+    best = fitted.scores["map"]
+    response = task.response(fitted.optima["map"].point.response)
+    p_hat, p_choice, log_p = [], [], []
+    for traces, step in zip(best.traces.p_hat, best.likelihood.one_step_ahead(response), strict=True):
+        observed = traces if task.kind == "marginal" else traces.mean(axis=0, keepdims=True)
+        p_hat.append((step.weights * observed).sum(axis=0))
+        p_choice.append((step.weights * choice_probability(observed, *response)).sum(axis=0))
+        log_p.append(step.log_probability)
+    return {
+        "rows": np.concatenate([learner.rows for learner in task.learners]),
+        "p_hat": np.concatenate(p_hat),
+        "p_choice": np.concatenate(p_choice),
+        "log_p_choice": np.concatenate(log_p),
+    }
+
+
+def _hit_rate(task: Task, trials: dict[str, NDArray[Any]]) -> float:
+    """Return the share of answers that were the likelier ones; even odds count half."""
+    choices = np.concatenate([learner.choices for learner in task.learners])
+    is_answered = choices != MISSED
+    favoured = np.sign(trials["p_choice"][is_answered] - 0.5)
+    return float(np.mean(0.5 + 0.5 * favoured * np.where(choices[is_answered] == 1, 1, -1)))
+
+
+def _tree_arrays(task: Task, fitted: _Fitted) -> dict[str, NDArray[Any]]:
+    """Return the tree of each learner's best replicate at the MAP: a row a node, the learner's number first."""
+    model = task.space.model
+    if not isinstance(model, LatentCauseModel):
+        return {}
+    point, best = fitted.optima["map"].point, fitted.scores["map"]
+    values = task.space.model_values(natural(task.space.learning, point.learning))
+    replicates = likelihood_of(best.traces).best_replicates(task.response(point.response))
+    tables = []
+    for number, (learner, replicate) in enumerate(zip(task.learners, replicates, strict=True)):
+        key = learner_key(learner, task.seed)
+        _, history = model.history(learner.observations, values, task.observer, key, SCORE + replicate)
+        table = tree_table(history, learner.observations)
+        table = table[table["visits"] >= LEAST_VISITS]
+        tables.append(np.column_stack([np.full(len(table), number), table.to_numpy(dtype=np.float64)]))
+    return {"tree": np.vstack(tables)}
