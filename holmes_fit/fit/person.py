@@ -156,7 +156,7 @@ def _posterior_facts(posterior: Posterior, number: int, axis: FreeParameter) -> 
 
 def _prior_sd(axis: FreeParameter) -> float:
     weights = np.exp(axis.log_weights)
-    return float(np.sqrt(weights @ (axis.positions - weights @ axis.positions) ** 2 + axis.spacing**2 / 12))
+    return float(np.sqrt(weights @ (axis.positions - weights @ axis.positions) ** 2))
 
 
 def _all_values(task: Task, point: Point) -> dict[str, float]:

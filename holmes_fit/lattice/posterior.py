@@ -62,10 +62,10 @@ class Posterior:
         return self.mass.sum(axis=tuple(i for i in range(self.mass.ndim) if i != axis))
 
     def moments(self, axis: int) -> tuple[float, float]:
-        """Return mean and SD of a parameter on its scale of search, mass spread evenly within cells."""
+        """Return mean and SD of a parameter on its scale of search."""
         position, marginal = self.axes[axis].positions, self.marginal(axis)
         mean = float(marginal @ position)
-        return mean, float(np.sqrt(marginal @ (position - mean) ** 2 + self.axes[axis].spacing ** 2 / 12))
+        return mean, float(np.sqrt(marginal @ (position - mean) ** 2))
 
     def quantiles(self, axis: int, probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return quantiles on the natural scale, mass spread evenly within cells."""
@@ -76,12 +76,15 @@ class Posterior:
 
     def draw(self, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
         """Return draws x axes on the natural scale: a node by its mass, then a place within its cell."""
+        if not self.axes:
+            return np.empty((n, 0))
         nodes = np.unravel_index(rng.choice(self.mass.size, size=n, p=self.mass.ravel()), self.mass.shape)
-        columns = [
-            axis.to_natural(axis.positions[node] + axis.spacing * (rng.random(n) - 0.5))
-            for axis, node in zip(self.axes, nodes, strict=True)
-        ]
-        return np.column_stack(columns) if columns else np.empty((n, 0))
+        return np.column_stack(
+            [
+                axis.to_natural(axis.positions[node] + axis.spacing * (rng.random(n) - 0.5))
+                for axis, node in zip(self.axes, nodes, strict=True)
+            ]
+        )
 
     def best_node(self) -> tuple[int, ...]:
         """Return the node of highest mass."""

@@ -26,7 +26,6 @@ from holmes_fit.trials import Learner
 SEARCH = 0  # all points of a search share these: common random numbers
 SELECTION = 1 << 16  # for choosing between the best points that were found
 SCORE = 1 << 17  # for the value that is reported
-PREDICTION = 1 << 18  # for the predictions at the fitted values
 LATTICE = 1 << 20  # every node of the lattice has its own
 A_NODE = 1 << 12
 
