@@ -10,7 +10,7 @@ STAMP = $(VENV)/.installed
 LOCK_VENV = build/lock
 
 .DEFAULT_GOAL := help
-.PHONY: help env test check format bench examples replicate lock clean
+.PHONY: help env test check format bench examples replicate coverage searches lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-9s %s\n", $$1, $$2 }' Makefile
@@ -59,6 +59,17 @@ examples: env ## Simulate the example cohorts in data/ again
 replicate: env ## Reproduce the paper, as written and as published
 	"$(BIN)/holmes-fit" replicate all --as-published --out runs/replication
 	"$(BIN)/python" -m holmes_fit.replication.keep runs/replication reports/replication
+
+# Take about an hour each on two cores; stopped, they go on where they were. The tables are kept in reports/fitting.
+coverage: env ## Measure how often the intervals of a fit hold the truth
+	"$(BIN)/python" -m benchmarks.coverage compositional_3 200 runs/coverage_3
+	"$(BIN)/python" -m benchmarks.coverage compositional_4 40 runs/coverage_4
+	cp runs/coverage_3/summary.csv reports/fitting/coverage_3.csv
+	cp runs/coverage_4/summary.csv reports/fitting/coverage_4.csv
+
+searches: env ## Set the optimisers beside a dense grid
+	"$(BIN)/python" -m benchmarks.search runs/search
+	cp runs/search/summary.csv reports/fitting/searches.csv
 
 lock: ## Resolve pyproject.toml into requirements.lock
 	"$(PYTHON)" -m venv $(LOCK_VENV)

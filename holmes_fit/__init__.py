@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from holmes_fit.cohort_traces import trace_cohort as trace_cohort
     from holmes_fit.errors import HolmesFitError as HolmesFitError
     from holmes_fit.errors import InputError as InputError
+    from holmes_fit.fit import fit_cohort as fit_cohort
+    from holmes_fit.fit import read_fits as read_fits
     from holmes_fit.models import MODELS as MODELS
     from holmes_fit.models import Observer as Observer
     from holmes_fit.protocols import load_protocol as load_protocol
@@ -27,9 +29,11 @@ _HOME = {
     "InputError": "errors",
     "MODELS": "models",
     "Observer": "models",
+    "fit_cohort": "fit",
     "load_protocol": "protocols",
     "protocol_names": "protocols",
     "read_cohort": "trials",
+    "read_fits": "fit",
     "simulate": "simulation",
     "trace": "tracing",
     "trace_cohort": "cohort_traces",
@@ -41,9 +45,11 @@ __all__ = [
     "InputError",
     "Observer",
     "__version__",
+    "fit_cohort",
     "load_protocol",
     "protocol_names",
     "read_cohort",
+    "read_fits",
     "simulate",
     "trace",
     "trace_cohort",

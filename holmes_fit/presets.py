@@ -76,7 +76,7 @@ class ParameterSettings(Part):
     fixed
         The value, if it is not fitted.
     tied
-        The parameter whose value it shares.
+        The parameter whose value it shares; both are parameters of learning.
     free
         Whether it is fitted; without a word, as the parameter itself says.
     reason
@@ -281,16 +281,17 @@ class _Entry:
         return parse_prior(self.settings.prior, parameter, place, self._problems)
 
     def check_tie(self, entries: Mapping[str, _Entry]) -> None:
-        """Check that it can share the value of the other: of the same kind, fitted, and never out of its range."""
-        of_model = {parameter.name for parameter in self.model.parameters}
-        kind = [name for name in entries if (name in of_model) == (self.parameter.name in of_model)]
-        others = [name for name in kind if name != self.parameter.name and entries[name].is_free]
-        allowed = f"a free parameter of its kind in {self.model.name}: {', '.join(others) or 'there is none'}"
-        if self.source == self.parameter.name:
+        """Check that it can share the value of the other: both of learning, fitted, and never out of its range."""
+        learning = [parameter.name for parameter in self.model.parameters]
+        others = [name for name in learning if name != self.parameter.name and entries[name].is_free]
+        allowed = f"a free parameter of learning in {self.model.name}: {', '.join(others) or 'there is none'}"
+        if self.parameter.name not in learning:
+            self._complain("tied", self.source, "free or fixed", "Parameters of responding cannot be tied.")
+        elif self.source == self.parameter.name:
             self._complain("tied", self.source, allowed, "It cannot be tied to itself.")
         elif self.source not in entries:
             self._complain("tied", self.source, allowed, nearest(self.source, others))
-        elif self.source not in kind:
+        elif self.source not in learning:
             self._complain("tied", self.source, allowed, "One of learning cannot share a value with one of responding.")
         elif self.source not in others:
             standing = "tied itself" if entries[self.source].source else "fixed"

@@ -153,6 +153,7 @@ def test_bias_can_be_freed(tmp_path: Path) -> None:
         ),
         ('[parameters.omega]\ntied = "omega"', "It cannot be tied to itself."),
         ('[parameters.omega]\ntied = "alpa"', "Did you mean 'alpha'?"),
+        ('[parameters.lapse]\ntied = "beta"', "Parameters of responding cannot be tied."),
         ('[parameters.omega]\ntied = "beta"', "One of learning cannot share a value with one of responding."),
         ('[parameters]\nomega.tied = "alpha"\nalpha.fixed = 1', "alpha is fixed."),
         ('[parameters]\nomega.tied = "alpha"\nalpha.tied = "omega"', "omega is tied itself."),
@@ -226,7 +227,7 @@ def test_a_base_that_is_wrong_is_named_itself(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["defaul", "none.toml", "x" * 300, "nul\0", ""])
 def test_an_unknown_preset_is_refused(name: str) -> None:
-    with pytest.raises(InputError, match="the path of a TOML file, or one of default, quick"):
+    with pytest.raises(InputError, match="the path of a TOML file, or one of careful, default, quick"):
         load_preset(name)
 
 

@@ -7,11 +7,11 @@ import io
 import sys
 from collections.abc import Sequence
 
-from holmes_fit.cli import check, init, protocols, replicate, simulate, trace
+from holmes_fit.cli import check, fit, init, protocols, replicate, simulate, status, trace
 from holmes_fit.cli.app import app, in_one_line
 from holmes_fit.errors import HolmesFitError, InputError
 
-__all__ = ["app", "check", "init", "main", "protocols", "replicate", "simulate", "trace"]
+__all__ = ["app", "check", "fit", "init", "main", "protocols", "replicate", "simulate", "status", "trace"]
 
 BAD_INPUT, FAILED, INTERRUPTED = 2, 1, 130
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,6 +39,11 @@ BranchCounts = Annotated[str, typer.Option(metavar="KIND", help="Counts by parti
 StickyBy = Annotated[str, typer.Option(metavar="KIND", help="Stickiness by branch, or by node as published.")]
 MaxDepth = Annotated[int, typer.Option(help="Levels of a tree, at most.")]
 MaxBranches = Annotated[int, typer.Option(help="Branches at a level, at most.")]
+Workers = Annotated[int | None, typer.Option(metavar="N", help="Processes on this machine; all cores by default.")]
+Dask = Annotated[
+    str | None, typer.Option(metavar="ADDRESS", help="A Dask cluster instead: its scheduler, as tcp://HOST:8786.")
+]
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN", show_default=False, help="A run folder.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but problems.")]
 
@@ -100,18 +106,84 @@ def observer_of(
     return Observer(particles, resampling, branch_counts, sticky_by, max_depth, max_branches)  # type: ignore[arg-type]
 
 
-@contextmanager
-def progress_bar(label: str, quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
-    """Give a function that shows how much is done of how many, or nothing where nobody would see it."""
-    if quiet or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
+Progress = Callable[[int, int], None]
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+@contextmanager
+def progress_bar(label: str, quiet: bool, lines: bool = False) -> Iterator[Progress | None]:
+    """Give a function that shows how much is done of how many, or nothing where nobody would see it.
+
+    Parameters
+    ----------
+    label
+        What is being done.
+    quiet
+        Show nothing.
+    lines
+        Without a terminal, print a line now and then, for the log of work that takes long.
+    """
+    if quiet or not (lines or sys.stderr.isatty()):
+        yield None
+    elif not sys.stderr.isatty():
+        yield ProgressLines(label)
+    else:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[left]}"),
+        )
+        pace = Pace()
+        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task(label, total=None, left="")
+            yield lambda done, total: bar.update(task, completed=done, total=total, left=pace.left(done, total))
+
+
+class Pace:
+    """How long the rest takes, at the pace of the whole time since the first call: single pieces can take long."""
+
+    def __init__(self) -> None:
+        self._begun: tuple[float, int] | None = None  # when, and how much was done already
+
+    def left(self, done: int, total: int) -> str:
+        """Return the time left in words; nothing while it is not known, and when all is done."""
+        now = time.monotonic()
+        begun, before = self._begun = self._begun or (now, done)
+        if done in (before, total):
+            return ""
+        return f"{duration((now - begun) / (done - before) * (total - done))} left"
+
+
+class ProgressLines:
+    """Prints how much is done: at the beginning and the end, with every tenth, and otherwise every half minute."""
+
+    SECONDS = 30.0
+
+    def __init__(self, label: str):
+        self._label = label
+        self._pace = Pace()
+        self._printed: tuple[float, int] | None = None  # when, and how many tenths were done
+
+    def __call__(self, done: int, total: int) -> None:
+        now, tenths = time.monotonic(), 10 * done // total
+        left = self._pace.left(done, total)
+        if self._printed is None or tenths > self._printed[1] or now - self._printed[0] > self.SECONDS:
+            self._printed = now, tenths
+            typer.echo(f"{self._label}: {done} of {total}{f', {left}' if left else ''}", err=True)
+
+
+def duration(seconds: float) -> str:
+    """Return a time in words, about: ``"about 6 minutes"``."""
+    if seconds < 45:
+        return "less than a minute"
+    for unit, length, limit in (("minute", 60, 90 * 60), ("hour", 3600, 48 * 3600), ("day", 86400, float("inf"))):
+        if seconds < limit:
+            count = max(1, round(seconds / length))
+            return f"about {count} {unit}{'' if count == 1 else 's'}"
+    raise ValueError(seconds)
 
 
 def say_written(paths: Sequence[Path], quiet: bool = False) -> None:

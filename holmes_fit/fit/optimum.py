@@ -89,18 +89,19 @@ class Score:
 
 
 def find_optima(task: Task, posterior: Posterior, replicates: int, effort: Effort) -> dict[Goal, Optimum]:
-    """Search for the maximum of the likelihood and of the posterior, in that order, from the best nodes."""
+    """Search for the maximum of the likelihood and of the posterior from the best nodes."""
     profile = _Profile(task, replicates)
     starts = _best_nodes(task, posterior, effort.starts)
-    found = {}
-    spent = 0
+    searches: dict[Goal, SearchResult] = {}
     for number, goal in enumerate(GOALS):
-        share = (effort.evaluations - spent) // (len(GOALS) - number)
-        before = profile.n_evaluated
-        search = _search(profile, goal, starts, share, effort)
-        spent += profile.n_evaluated - before
-        rivals = [starts[0], *(end.position for end in search.ends)]
-        found[goal] = Optimum(_winner(task, goal, profile.known(goal), rivals, replicates), search.ends)
+        share = (effort.evaluations - profile.n_evaluated) // (len(GOALS) - number)
+        searches[goal] = _search(profile, goal, starts, share, effort)
+    # A point that is good for one goal is a candidate for the other, too.
+    best = {goal: profile.known(goal)[0].learning for goal in GOALS}
+    found: dict[Goal, Optimum] = {}
+    for goal, search in searches.items():
+        rivals = [best[goal], *best.values(), starts[0], *(end.position for end in search.ends)]
+        found[goal] = Optimum(_winner(profile, goal, rivals), search.ends)
     return found
 
 
@@ -214,7 +215,7 @@ def _search(
     profile: _Profile, goal: Goal, starts: list[NDArray[np.float64]], evaluations: int, effort: Effort
 ) -> SearchResult:
     axes = profile.task.space.learning
-    n_new = sum(position.tobytes() not in profile.points for position in starts)
+    before = profile.n_evaluated
     for position in starts:
         profile.at(position, goal)
     return maximise(
@@ -222,7 +223,7 @@ def _search(
         [axis.low for axis in axes],
         [axis.high for axis in axes],
         [Evaluation(point.learning, point.value) for point in profile.known(goal)],
-        max(evaluations - n_new, 0),
+        max(evaluations - (profile.n_evaluated - before), 0),
         effort.method,
         seed=profile.task.seed,
         step=[2 * axis.spacing for axis in axes],
@@ -230,13 +231,15 @@ def _search(
     )
 
 
-def _winner(task: Task, goal: Goal, points: list[Point], rivals: list[NDArray[np.float64]], replicates: int) -> Point:
-    """Let the best point and its rivals meet on fresh draws, which none of them was chosen by."""
+def _winner(profile: _Profile, goal: Goal, rivals: list[NDArray[np.float64]]) -> Point:
+    """Let the best points meet on fresh draws, which none of them was chosen by."""
+    task = profile.task
     if not task.is_noisy:
-        return points[0]
-    positions = {position.tobytes(): position for position in [points[0].learning, *rivals]}
-    fresh = Replicates(SELECTION_FACTOR * replicates, SELECTION)
+        return profile.known(goal)[0]
+    positions = {position.tobytes(): position for position in rivals}
+    fresh = Replicates(SELECTION_FACTOR * profile.replicates.number, SELECTION)
     finalists = [
-        solve(task, position, task.likelihood(position, fresh), goal) for position in [*positions.values()][:FINALISTS]
+        solve(task, position, task.likelihood(position, fresh), goal, profile.priors)
+        for position in [*positions.values()][:FINALISTS]
     ]
     return max(finalists, key=lambda point: point.value)

@@ -21,6 +21,7 @@ from holmes_fit.spaces import FreeParameter
 from holmes_fit.trials import MISSED
 
 AT_BOUND = 0.01  # of the distance between the bounds
+ENOUGH_IF_EXACT = 150  # points of a search that costs next to nothing
 FLOOR = 60.0  # nats below the highest node at which the lattice is cut off: e^-60 of its mass
 GRAIN = 2.0**-10  # nats to which the lattice is rounded, so that it takes little room
 LEAST_VISITS = 0.5  # trials, on average over particles, that a node of a tree must have seen to be shown
@@ -64,7 +65,8 @@ def _fit(task: Task, preset: Preset) -> _Fitted:
     settings = preset.likelihood
     replicates = settings.replicates if task.is_noisy else 1
     explored = explore(task, replicates)
-    effort = Effort(preset.search.method, preset.search.evaluations, preset.search.starts)
+    evaluations = preset.search.evaluations if task.is_noisy else max(ENOUGH_IF_EXACT, preset.search.evaluations)
+    effort = Effort(preset.search.method, evaluations, preset.search.starts)
     optima = find_optima(task, posterior_of(explored), replicates, effort)
     at_map = score(task, optima["map"].point, replicates)
     while at_map.batch_sd > settings.largest_batch_sd and 2 * replicates <= settings.most_replicates:

@@ -1,0 +1,144 @@
+"""What ``holmes-fit fit`` says before, when it is stopped, and at the end; and what ``status`` says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+
+from holmes_fit.cli.check_text import counted
+from holmes_fit.cli.options import duration
+from holmes_fit.errors import plain
+from holmes_fit.fit.cohort import Fits
+from holmes_fit.fit.forecast import seconds_of_work
+from holmes_fit.fit.plan import Plan
+from holmes_fit.fit.summary import SHOWN, model_summary
+from holmes_fit.runs import Key, Progress, Run
+from holmes_fit.workers import usable_cores
+
+LISTED = 20  # failures that are named one by one
+
+
+def beginning(plan: Plan, progress: Progress, workers: int | None, dask: str | None) -> str:
+    """Say what will be done, and how long it will take."""
+    names = ", ".join(model.name for model in plan.models)
+    lines = [f"{counted(len(plan.people), 'person', 'people')}, {names}: {counted(progress.total, 'fit')}."]
+    if plan.label:
+        lines.append(f"This is {plan.label}")
+    if progress.done:
+        lines.append(f"{len(progress.done)} of {progress.total} are done; going on with the rest.")
+    if progress.damaged:
+        lines.append(f"{counted(len(progress.damaged), 'damaged record')} found, to be made anew.")
+    if progress.missing:
+        lines.append(_how_long(plan, progress, workers, dask))
+    return "\n".join(lines)
+
+
+def _how_long(plan: Plan, progress: Progress, workers: int | None, dask: str | None) -> str:
+    seconds = seconds_of_work(plan, progress.missing)
+    if dask is not None:
+        return f"One core of this machine would need {duration(seconds)}; the cluster shares the work."
+    processes = min(workers or usable_cores(), len(progress.missing))
+    each = max(seconds / processes, seconds / len(progress.missing))
+    return f"That takes {duration(each)} with {counted(processes, 'process', 'processes')}."
+
+
+def stopped(out: Path) -> str:
+    """Say how to go on after Ctrl-C."""
+    return f"Stopped. What is done is safe in {plain(str(out), limit=300)}; the same command goes on from there."
+
+
+def ending(fits: Fits, quiet: bool) -> str:
+    """Say what came of it: a line a model, what to beware of, where the files are, and what to do next."""
+    return "\n".join(_problem_lines(fits) if quiet else _ending_lines(fits))
+
+
+def _ending_lines(fits: Fits) -> Iterator[str]:
+    summary = model_summary(fits)
+    if len(summary):
+        yield from _table_lines(summary)
+        yield ""
+    yield from _warning_lines(summary)
+    yield from _problem_lines(fits)
+    if fits.label:
+        yield f"This is {fits.label}"
+    yield f"Tables are in {plain(str(fits.folder), limit=300)}: fits.csv has the parameters, models.csv the evidence."
+
+
+def _table_lines(summary: pd.DataFrame) -> Iterator[str]:
+    width = max(len("model"), *summary["model"].str.len())
+    yield f"{'model':{width}}  people  alpha  omega  log evidence  noisy  at a bound"
+    for row in summary.to_dict("records"):
+        medians = "  ".join(f"{'·' if pd.isna(row[name]) else f'{row[name]:.2f}':>5}" for name in SHOWN)
+        yield (
+            f"{row['model']:{width}}  {row['people']:6d}  {medians}  {row['log_evidence']:12.1f}  {row['noisy']:5d}"
+            f"  {row['at_bound']:10d}"
+        )
+
+
+def _warning_lines(summary: pd.DataFrame) -> Iterator[str]:
+    if not len(summary):
+        return
+    yield "alpha, omega: medians over people. log evidence: the sum over people; higher is better."
+    if summary["in_all"].iloc[0] < summary["people"].max():
+        yield f"The sums are over the {counted(summary['in_all'].iloc[0], 'person', 'people')} fitted with every model."
+    if summary["noisy"].any():
+        yield (
+            "noisy: replicates disagree by more than the preset allows. The evidence may be too low, and intervals are "
+            "wide; more replicates help (--preset careful)."
+        )
+    if summary["at_bound"].any():
+        yield "at a bound: the best fit lies at the end of a parameter's range. Use the median and interval instead."
+
+
+def _problem_lines(fits: Fits) -> Iterator[str]:
+    failures = fits.failures
+    if failures.empty:
+        return
+    yield f"{counted(len(failures), 'fit')} could not be made; the rest are not affected:"
+    for row in failures.head(LISTED).itertuples():
+        yield f"  {plain(str(row.subject))} with {row.model}: {plain(str(row.reason), limit=300)}"
+    if len(failures) > LISTED:
+        yield f"  and {len(failures) - LISTED} more, in failures.csv"
+
+
+# --- status
+
+
+def status_text(run: Run) -> str:
+    """Say how far a run is, and what went wrong in it."""
+    return "\n".join(_status_lines(run))
+
+
+def _status_lines(run: Run) -> Iterator[str]:
+    progress, at_work = run.progress(), run.holder()
+    label = str(run.manifest.about.get("label", ""))
+    yield f"run        {plain(str(run.root), limit=300)}, begun {progress.begun:%Y-%m-%d %H:%M} UTC"
+    if label:
+        yield f"label      {plain(label, limit=300)}"
+    yield f"done       {len(progress.done)} of {progress.total}"
+    yield f"missing    {len(progress.missing)}{_time_left(progress) if at_work else ''}"
+    yield f"damaged    {len(progress.damaged)}"
+    yield from _key_lines(progress.damaged)
+    yield f"failed     {len(progress.failed)}"
+    yield from _key_lines(progress.failed, run)
+    yield f"at work    {plain(at_work, limit=200) if at_work else 'nobody'}"
+    if progress.missing and not at_work:
+        yield "Give the same command again, and it goes on."
+
+
+def _time_left(progress: Progress) -> str:
+    if not progress.done or not progress.elapsed:
+        return ""
+    left = progress.elapsed / len(progress.done) * len(progress.missing)
+    return f", {duration(left)} at the pace since it was begun"
+
+
+def _key_lines(keys: tuple[Key, ...], run: Run | None = None) -> Iterator[str]:
+    for key in keys[:LISTED]:
+        record = run.load_record(key) if run is not None else None
+        reason = f": {plain(record.error, limit=300)}" if record is not None else ""
+        yield f"  {', '.join(plain(part) for part in reversed(key))}{reason}"
+    if len(keys) > LISTED:
+        yield f"  and {len(keys) - LISTED} more"

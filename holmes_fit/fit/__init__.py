@@ -1,0 +1,11 @@
+"""Everyone in a cohort fitted with every model: pieces of work that are spread, kept as they come, and made tables.
+
+``person`` fits one person with one model, ``plan`` says what is to be done, ``cohort`` does it into a run folder, and
+``tables`` makes CSV files of the records there.
+"""
+
+from __future__ import annotations
+
+from holmes_fit.fit.cohort import Fits, fit_cohort, read_fits
+
+__all__ = ["Fits", "fit_cohort", "read_fits"]

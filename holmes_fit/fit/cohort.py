@@ -1,0 +1,275 @@
+"""A cohort fitted into a run folder: every person with every model, over the workers, each result kept as it comes."""
+
+from __future__ import annotations
+
+import atexit
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from holmes_fit.errors import HolmesFitError, InputError, Problem, Problems, plain
+from holmes_fit.fit.person import PersonFit, fit_person
+from holmes_fit.fit.plan import Plan, plan_fit, protocol_text
+from holmes_fit.fit.tables import TEXT_COLUMNS, write_tables
+from holmes_fit.lattice import Task
+from holmes_fit.models import Observer, check_count
+from holmes_fit.presets import Preset
+from holmes_fit.runs import Key, Run, read_run
+from holmes_fit.trials import MISSED, Cohort, write_trials
+from holmes_fit.workers import Failure, do_all, usable_cores
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Exceptions that the same task may well be spared another time: it is left undone, not recorded as impossible.
+WORTH_ANOTHER_TRY = ("MemoryError",)
+
+OnProgress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Fits:
+    """The fits of a cohort, in their run folder. Tables are read from there when they are asked for.
+
+    Parameters
+    ----------
+    run
+        The run folder.
+    """
+
+    run: Run
+
+    @property
+    def folder(self) -> Path:
+        """The run folder."""
+        return self.run.root
+
+    @property
+    def label(self) -> str:
+        """What a reader must be told about all of the results; empty if nothing."""
+        return str(self.run.manifest.about.get("label", ""))
+
+    @property
+    def parameters(self) -> pd.DataFrame:
+        """``fits.csv``: a row for each subject, model and parameter."""
+        return self._table("fits.csv")
+
+    @property
+    def models(self) -> pd.DataFrame:
+        """``models.csv``: a row for each subject and model."""
+        return self._table("models.csv")
+
+    @property
+    def trials(self) -> pd.DataFrame:
+        """``trials_fitted.csv``: predictions for each subject, trial and model, at the MAP."""
+        return self._table("trials_fitted.csv")
+
+    @property
+    def trees(self) -> pd.DataFrame:
+        """``trees.csv``: the inferred tree of each subject, restart and model, at the MAP."""
+        return self._table("trees.csv")
+
+    @property
+    def search(self) -> pd.DataFrame:
+        """``search.csv``: where the search from each start ended."""
+        return self._table("search.csv")
+
+    @property
+    def failures(self) -> pd.DataFrame:
+        """``failures.csv``: who could not be fitted with what, and why."""
+        return self._table("failures.csv")
+
+    def _table(self, name: str) -> pd.DataFrame:
+        table = self.run.read_table(name, TEXT_COLUMNS)
+        return table.fillna({column: "" for column in TEXT_COLUMNS if column in table})
+
+
+def fit_cohort(
+    cohort: Cohort,
+    models: Sequence[str] = ("flat", "holmes"),
+    out: str | PathLike[str] | None = None,
+    *,
+    preset: str | Path | Preset = "default",
+    fix: Mapping[str, float] | None = None,
+    seed: int = 0,
+    observer: Observer | None = None,
+    workers: int | None = None,
+    dask: str | None = None,
+    progress: OnProgress | None = None,
+) -> Fits:
+    """Fit everyone in a cohort with every model.
+
+    Results do not depend on the number of workers, on the order of the people, or on interruptions. Stopped at any
+    moment, the same call with the same ``out`` goes on where it was.
+
+    Parameters
+    ----------
+    cohort
+        The data, from :func:`holmes_fit.read_cohort` or :func:`holmes_fit.simulate`. All learners of a person share
+        one set of parameters.
+    models
+        Names from ``holmes_fit.MODELS``.
+    out
+        The run folder: a new one, or one in which the same was begun. Without it, a temporary folder that is deleted
+        when Python ends.
+    preset
+        How fits are run: the name of a preset (``"default"``, ``"quick"``, ``"careful"``), the path of a TOML file, or
+        a preset.
+    fix
+        Values of parameters that are not to be fitted, in every model that has them.
+    seed
+        Chooses all draws.
+    observer
+        How the filters are run.
+    workers
+        Processes on this machine, all usable cores by default.
+    dask
+        The address of the scheduler of a Dask cluster that does the work instead.
+    progress
+        Called with the number of fits that are done, and their total.
+
+    Returns
+    -------
+    Fits
+        The tables, and the folder that they are in. People who could not be fitted are in its ``failures``.
+
+    Raises
+    ------
+    InputError
+        If an argument cannot be used, or the folder holds something else.
+    HolmesFitError
+        If results cannot be written, or the process of a fit died every time that it was tried. What was done before
+        is kept.
+    """
+    plan = plan_fit(cohort, models, preset=preset, fix=fix, seed=seed, observer=observer)
+    check_workers(workers)
+    with plan.open(_temporary_folder() if out is None else out) as run:
+        lost = carry_out(plan, run, run.progress().missing, workers=workers, dask=dask, progress=progress)
+    if lost:
+        raise HolmesFitError(lost_text(lost))
+    return Fits(run)
+
+
+def read_fits(folder: str | PathLike[str]) -> Fits:
+    """Return the fits in a run folder.
+
+    Raises
+    ------
+    InputError
+        If the folder is no run of fits.
+    """
+    run = read_run(folder)
+    if run.manifest.identity.get("kind") != "fit":
+        where = f"folder {plain(str(folder), limit=200)}"
+        raise InputError([Problem(where, "a run of something else", "a run of holmes-fit fit")])
+    return Fits(run)
+
+
+def _temporary_folder() -> str:
+    folder = tempfile.mkdtemp(prefix="holmes_fit_")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def check_workers(workers: int | None) -> None:
+    """Refuse a number of workers that is none."""
+    problems = Problems()
+    if workers is not None:
+        check_count("workers", workers, problems)
+    problems.raise_if_any()
+
+
+def carry_out(
+    plan: Plan,
+    run: Run,
+    missing: Sequence[Key],
+    *,
+    workers: int | None = None,
+    dask: str | None = None,
+    progress: OnProgress | None = None,
+) -> dict[Key, Failure]:
+    """Fit who is missing, then write all tables.
+
+    Parameters
+    ----------
+    plan
+        What is to be done.
+    run
+        Its run folder, open.
+    missing
+        The keys of the records that are not there.
+    workers, dask, progress
+        As for :func:`fit_cohort`.
+
+    Returns
+    -------
+    dict
+        The pieces of work whose processes died, which another run may try again.
+    """
+    _write_data(plan.cohort, run)
+    wanted = set(missing)
+    todo = [key for key in plan.keys if key in wanted]
+    lost = {}
+    done, total = len(run.manifest.keys) - len(todo), len(run.manifest.keys)
+    if progress is not None:
+        progress(done, total)
+    tasks = ((plan.task(key), plan.preset) for key in todo)
+    with closing(do_all(_fit_one, tasks, workers=_useful_workers(workers, len(todo)), dask=dask)) as results:
+        for number, result in results if todo else ():
+            if isinstance(result, Failure) and (result.lost or result.kind in WORTH_ANOTHER_TRY):
+                lost[todo[number]] = result
+                continue
+            _save(run, todo[number], result)
+            done += 1
+            if progress is not None:
+                progress(done, total)
+    write_tables(plan, run)
+    return lost
+
+
+def _useful_workers(workers: int | None, tasks: int) -> int:
+    """Return no more workers than there are tasks; but who asks for several never works in this process, to save it."""
+    wanted = workers or usable_cores()
+    return wanted if wanted == 1 else max(2, min(wanted, tasks))
+
+
+def _fit_one(work: tuple[Task, Preset]) -> PersonFit:
+    """Fit one person with one model, wherever this is."""
+    task, preset = work
+    if all(np.all(learner.choices == MISSED) for learner in task.learners):
+        raise HolmesFitError("all answers are missed")
+    return fit_person(task, preset)
+
+
+def _save(run: Run, key: Key, result: PersonFit | Failure) -> None:
+    if isinstance(result, Failure):
+        expected = result.kind in (HolmesFitError.__name__, InputError.__name__)
+        reason = result.message if expected else f"{result.kind}: {result.message}"
+        run.save_record(key, {"traceback": "" if expected else result.traceback}, error=plain(reason, limit=400))
+    else:
+        run.save_record(key, result.facts, result.arrays)
+
+
+def _write_data(cohort: Cohort, run: Run) -> None:
+    """Keep what was fitted, so that whoever reads the run needs no other file."""
+    with run.writing("trials.csv") as path:
+        write_trials(cohort.trials, cohort.protocol, path)
+    with run.writing("protocol.json") as path:
+        path.write_text(protocol_text(cohort), encoding="utf-8")
+    run.write_table("subjects.csv", cohort.subjects)
+    run.write_table("exclusions.csv", cohort.exclusions)
+
+
+def lost_text(lost: Mapping[Key, Failure]) -> str:
+    """Say which pieces of work are not done because their processes died."""
+    named = "; ".join(
+        f"{plain(subject)} with {model} ({plain(lost[model, subject].message, 200)})" for model, subject in lost
+    )
+    return f"Not done, as their processes died: {named}. The same command tries them again; it may need more memory."

@@ -1,0 +1,178 @@
+"""What is to be fitted, checked before any work begins: everyone, with every model, under one preset."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from importlib.metadata import version
+from os import PathLike
+from pathlib import Path
+
+from holmes_fit.errors import InputError, Problems, Quoted, nearest
+from holmes_fit.lattice import Task
+from holmes_fit.models import MODELS, Model, Observer, check_count
+from holmes_fit.presets import Preset, load_preset, with_fixed
+from holmes_fit.runs import Key, Run, open_run
+from holmes_fit.spaces import Space
+from holmes_fit.study_files import PACKAGE
+from holmes_fit.trials import Cohort, Learner
+
+# What a result depends on, beside the data and the settings: these files, and no others.
+CODE = (
+    "choices.py",
+    "cohort_traces.py",
+    "filters/*.py",
+    "fit/optimum.py",
+    "fit/person.py",
+    "lattice/*.py",
+    "likelihood/*.py",
+    "models.py",
+    "observations.py",
+    "parameters.py",
+    "populations.py",
+    "search.py",
+    "spaces.py",
+    "trials/cohorts.py",
+)
+PACKAGES = ("numba", "numpy", "optuna", "pandas", "scipy")
+FIRST_LOOK = "a first look: few replicates. Do not report these numbers; fit with the default preset for that."
+ENOUGH_REPLICATES = 16  # with fewer, a fit is a first look
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Who is fitted with what, and how. Get one from :func:`plan_fit`, which checks it.
+
+    Parameters
+    ----------
+    cohort
+        The data.
+    models
+        In the order in which tables list them.
+    spaces
+        What is searched, by the name of the model.
+    preset
+        Its settings, with what was fixed on top.
+    observer
+        How the filters are run.
+    seed
+        Chooses all draws.
+    """
+
+    cohort: Cohort
+    models: tuple[Model, ...]
+    spaces: Mapping[str, Space]
+    preset: Preset
+    observer: Observer
+    seed: int
+
+    @cached_property
+    def people(self) -> dict[str, tuple[Learner, ...]]:
+        """The learners of each person, people as they first appear in the cohort."""
+        found: dict[str, list[Learner]] = {}
+        for learner in self.cohort.learners:
+            found.setdefault(learner.subject, []).append(learner)
+        return {subject: tuple(learners) for subject, learners in found.items()}
+
+    @property
+    def keys(self) -> Iterator[Key]:
+        """The records that make the run complete, person by person, in the order of all tables."""
+        return ((model.name, subject) for subject in self.people for model in self.models)
+
+    def task(self, key: Key) -> Task:
+        """Return one piece of work. It holds that person's trials and no others."""
+        model, subject = key
+        return Task(self.people[subject], self.spaces[model], self.observer, self.seed, self.preset.likelihood.kind)
+
+    @property
+    def label(self) -> str:
+        """What a reader must be told about all of the results; empty if nothing."""
+        return FIRST_LOOK if self.preset.likelihood.replicates < ENOUGH_REPLICATES else ""
+
+    def open(self, out: str | PathLike[str], command: str = "holmes_fit.fit_cohort") -> AbstractContextManager[Run]:
+        """Open the run folder, a new one or one in which the same was begun; see :func:`holmes_fit.runs.open_run`."""
+        about = {"command": command, "label": self.label, "python": platform.python_version()}
+        packages = {name: version(name) for name in PACKAGES}
+        return open_run(out, identity=self.identity(), about={**about, "packages": packages}, keys=self.keys)
+
+    def identity(self) -> dict[str, object]:
+        """Return everything that the results depend on."""
+        protocol = self.cohort.protocol
+        return {
+            "kind": "fit",
+            "trials": _digest(self.cohort.trials.to_csv(index=False, lineterminator="\n").encode()),
+            "protocol": {"name": protocol.name, "sha256": _digest(protocol.model_dump_json().encode())},
+            "preset": self.preset.model_dump(mode="json", exclude_none=True),
+            "models": [model.name for model in self.models],
+            "seed": self.seed,
+            "observer": asdict(self.observer),
+            "holmes_fit": version("holmes-fit"),
+            "code": _digest(
+                b"\0".join(path.read_bytes() for pattern in CODE for path in sorted(PACKAGE.glob(pattern)))
+            ),
+        }
+
+
+def plan_fit(
+    cohort: Cohort,
+    models: Sequence[str] = ("flat", "holmes"),
+    *,
+    preset: str | Path | Preset = "default",
+    fix: Mapping[str, float] | None = None,
+    seed: int = 0,
+    observer: Observer | None = None,
+) -> Plan:
+    """Check what is asked for. The parameters are those of :func:`holmes_fit.fit_cohort`.
+
+    Raises
+    ------
+    InputError
+        Naming everything that cannot be used.
+    """
+    problems = Problems()
+    chosen = _models(models, problems)
+    check_count("seed", seed, problems, least=0)
+    settings = _preset(preset, problems)
+    problems.raise_if_any()
+    assert settings is not None
+    if fix:
+        settings = with_fixed(settings, fix, chosen)
+    spaces = {model.name: settings.space(model) for model in chosen}
+    return Plan(cohort, chosen, spaces, settings, observer or Observer(), int(seed))
+
+
+def _models(names: Sequence[str], problems: Problems) -> tuple[Model, ...]:
+    listed = [names] if isinstance(names, str) else list(names)
+    if not listed:
+        problems.add("argument models", Quoted("nothing"), f"one or more of {', '.join(MODELS)}")
+    for number, name in enumerate(listed):
+        if not isinstance(name, str) or name not in MODELS:
+            problems.add("argument models", name, ", ".join(MODELS), nearest(str(name), MODELS))
+        elif name in listed[:number]:
+            problems.add("argument models", name, "every model once")
+    return tuple(MODELS[name] for name in listed if isinstance(name, str) and name in MODELS)
+
+
+def _preset(preset: str | Path | Preset, problems: Problems) -> Preset | None:
+    if isinstance(preset, Preset):
+        return preset
+    try:
+        return load_preset(preset)
+    except InputError as error:
+        problems.found += error.problems
+        return None
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def protocol_text(cohort: Cohort) -> str:
+    """Return the protocol as JSON from which pydantic makes the same one again."""
+    content = json.loads(cohort.protocol.model_dump_json(exclude_unset=True))
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"

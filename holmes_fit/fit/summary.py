@@ -1,0 +1,53 @@
+"""What came of a run, a line a model."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from holmes_fit.choices import RESPONSE_PARAMETERS
+from holmes_fit.fit.cohort import Fits
+
+NOISY = "noisy likelihood"  # how the warning begins
+SHOWN = ("alpha", "omega")
+
+
+def model_summary(fits: Fits) -> pd.DataFrame:
+    """Return a row for each model, in the order of the tables.
+
+    Columns
+    -------
+    model, people
+        The model, and how many people were fitted with it.
+    alpha, omega
+        Medians over people of their posterior medians; missing for models without.
+    log_evidence, in_all
+        The sum over those who were fitted with all models, so that sums can be compared, and how many these are.
+    noisy, at_bound, warned
+        How many people have a noisy likelihood, a best fit at a bound of a learning parameter, and any warning at all.
+    """
+    models, parameters = fits.models, fits.parameters
+    names = models["model"].unique()
+    counts = models.groupby("subject")["model"].count()
+    complete = models["subject"].isin(counts.index[counts == len(names)])
+    rows = []
+    for name in names:
+        own = models[models["model"] == name]
+        of_parameters = parameters[parameters["model"] == name]
+        is_at_bound = of_parameters["at_bound"] != ""
+        is_of_responding = of_parameters["parameter"].isin([each.name for each in RESPONSE_PARAMETERS])
+        medians = of_parameters.groupby("parameter")["median"].median()
+        rows.append(
+            {
+                "model": name,
+                "people": len(own),
+                **{parameter: medians.get(parameter) for parameter in SHOWN},
+                "log_evidence": own.loc[complete, "log_evidence"].sum(),
+                "in_all": int(complete[own.index].sum()),
+                "noisy": int(own["warning"].str.contains(NOISY, regex=False).sum()),
+                "at_bound": of_parameters.loc[is_at_bound & ~is_of_responding, "subject"].nunique(),
+                "warned": int((own["warning"] != "").sum()),
+            }
+        )
+    return pd.DataFrame(
+        rows, columns=["model", "people", *SHOWN, "log_evidence", "in_all", "noisy", "at_bound", "warned"]
+    )

@@ -1,0 +1,237 @@
+"""From the records of a run to CSV files for people, one record at a time.
+
+All rows follow the order of the people in the cohort, and of the models as they were asked for.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from holmes_fit.fit.plan import Plan
+from holmes_fit.protocols import Protocol
+from holmes_fit.runs import Record, Run
+
+FITS = (
+    "subject",
+    "model",
+    "parameter",
+    "standing",
+    "ml",
+    "map",
+    "mean",
+    "sd",
+    "median",
+    "lower",
+    "upper",
+    "scale",
+    "mean_on_scale",
+    "sd_on_scale",
+    "prior",
+    "prior_sd_on_scale",
+    "low",
+    "high",
+    "at_bound",
+    "replicates",
+    "warning",
+)
+MODELS = (
+    "subject",
+    "model",
+    "n_trials",
+    "n_answered",
+    "n_parameters",
+    "log_likelihood",
+    "log_likelihood_error",
+    "log_likelihood_map",
+    "log_likelihood_map_error",
+    "aic",
+    "bic",
+    "log_evidence",
+    "log_evidence_error",
+    "lattice_error",
+    "replicates",
+    "effective_replicates",
+    "batch_sd",
+    "pseudo_r2",
+    "hit_rate",
+    "warning",
+)
+TRIALS = (
+    "subject",
+    "restart",
+    "trial",
+    "model",
+    "choice",
+    "outcome",
+    "p_hat",
+    "prediction_error",
+    "p_choice",
+    "log_p_chosen",
+)
+TREES = (
+    "subject",
+    "restart",
+    "model",
+    "node",
+    "parent",
+    "level",
+    "branch",
+    "visits",
+    "leaf_visits",
+    "outcome_rate",
+)
+SEARCH = ("subject", "model", "goal", "start", "value")
+FAILURES = ("subject", "model", "reason")
+
+# Columns that hold text, whatever it looks like.
+TEXT_COLUMNS = (
+    "subject",
+    "restart",
+    "model",
+    "parameter",
+    "standing",
+    "scale",
+    "prior",
+    "at_bound",
+    "warning",
+    "goal",
+    "reason",
+)
+
+Rows = Mapping[str, Any]
+
+
+def write_tables(plan: Plan, run: Run) -> None:
+    """Write all tables of a run from the records that are there; all of them, or none if the disk is full."""
+    columns = _columns(plan)
+    with ExitStack() as stack:
+        tables = {
+            name: _GrowingTable(stack.enter_context(run.writing(name)), names, _quoting(plan))
+            for name, names in columns.items()
+        }
+        for key in plan.keys:
+            record = run.load_record(key)
+            for name, rows in _rows_by_table(record, plan) if record is not None else ():
+                tables[name].add(rows)
+
+
+class _GrowingTable:
+    """A CSV file that is written piece by piece, as ``tables.write_table`` would write it at once."""
+
+    def __init__(self, path: Path, columns: tuple[str, ...], quoting: Literal[0, 1]):
+        self._path = path
+        self._columns = list(columns)
+        self._quoting = quoting
+        self._write(pd.DataFrame(columns=self._columns), header=True)
+
+    def add(self, rows: Rows | list[dict[str, Any]]) -> None:
+        self._write(pd.DataFrame(rows).reindex(columns=self._columns), header=False)
+
+    def _write(self, table: pd.DataFrame, header: bool) -> None:
+        table.to_csv(
+            self._path,
+            mode="a",
+            header=header,
+            index=False,
+            encoding="utf-8",
+            lineterminator="\n",
+            quoting=self._quoting,
+        )
+
+
+def _quoting(plan: Plan) -> Literal[0, 1]:
+    """A carriage return in a name is not quoted by itself, and would end the line."""
+    names = [text for learner in plan.cohort.learners for text in (learner.subject, learner.restart)]
+    return csv.QUOTE_ALL if any("\r" in name for name in names) else csv.QUOTE_MINIMAL
+
+
+def _columns(plan: Plan) -> dict[str, tuple[str, ...]]:
+    searched = dict.fromkeys(axis.name for model in plan.models for axis in plan.spaces[model.name].learning)
+    return {
+        "fits.csv": FITS,
+        "models.csv": MODELS,
+        "trials_fitted.csv": TRIALS,
+        "trees.csv": (*TREES, *cue_names(plan.cohort.protocol)),
+        "search.csv": (*SEARCH, *searched),
+        "failures.csv": FAILURES,
+    }
+
+
+def cue_names(protocol: Protocol) -> tuple[str, ...]:
+    """Return a name for each binary cue: ``rain``, ``shape=round`` for a level, and ``rain.2`` for a second copy.
+
+    A cue that is called like another column of ``trees.csv`` is ``node_cue``.
+    """
+    names = []
+    for name, feature in protocol.features.items():
+        own = [name] if feature.levels is None else [f"{name}={level}" for level in feature.levels]
+        names += [f"{one}.{copy}" if copy > 1 else one for copy in range(1, feature.copies + 1) for one in own]
+    return tuple(f"{name}_cue" if name in TREES else name for name in names)
+
+
+def _rows_by_table(record: Record, plan: Plan) -> Iterator[tuple[str, Rows | list[dict[str, Any]]]]:
+    model, subject = record.key
+    who = {"subject": subject, "model": model}
+    if record.error:
+        yield "failures.csv", [{**who, "reason": record.error}]
+        return
+    facts: Mapping[str, Any] = record.facts
+    warning = " | ".join(facts["warnings"])
+    yield "fits.csv", [_parameter_row(who, entry, facts["replicates"], warning) for entry in facts["parameters"]]
+    yield "models.csv", [{**who, **facts, **_criteria(facts), "warning": warning}]
+    yield "trials_fitted.csv", _trial_rows(who, record, plan)
+    if "tree" in record.arrays:
+        yield "trees.csv", _tree_rows(who, record, plan)
+    if facts["search"]:
+        yield "search.csv", [{**who, **end} for end in facts["search"]]
+
+
+def _parameter_row(who: Rows, entry: Rows, replicates: int, warning: str) -> dict[str, Any]:
+    return {**who, **entry, "parameter": entry["name"], "replicates": replicates, "warning": warning}
+
+
+def _criteria(facts: Rows) -> dict[str, float]:
+    """Return what is computed from the maximum of the likelihood. Only answered trials count."""
+    value, n_parameters, n_answered = facts["log_likelihood"], facts["n_parameters"], facts["n_answered"]
+    return {
+        "aic": 2 * n_parameters - 2 * value,
+        "bic": n_parameters * float(np.log(n_answered)) - 2 * value,
+        "pseudo_r2": 1 - value / (n_answered * float(np.log(0.5))),  # against a fair coin
+    }
+
+
+def _trial_rows(who: Rows, record: Record, plan: Plan) -> Rows:
+    arrays: Mapping[str, Any] = record.arrays
+    trials = plan.cohort.trials.iloc[arrays["rows"]]
+    outcome = trials["outcome"].astype("Float64").where(trials["feedback"]).to_numpy(dtype=np.float64, na_value=np.nan)
+    return {
+        **who,
+        **{name: trials[name].array for name in ("restart", "trial", "choice", "outcome")},
+        "p_hat": arrays["p_hat"],
+        "prediction_error": outcome - arrays["p_hat"],
+        "p_choice": arrays["p_choice"],
+        "log_p_chosen": arrays["log_p_choice"],
+    }
+
+
+def _tree_rows(who: Rows, record: Record, plan: Plan) -> Rows:
+    """Name the columns of a record's tree: the number of the learner, those of the node, and the cues."""
+    learner, *columns = record.arrays["tree"].T
+    own = TREES[3:]
+    whole = own[:4]
+    restarts: Any = record.facts["restarts"]
+    return {
+        **who,
+        "restart": [restarts[int(number)] for number in learner],
+        **{
+            name: column.astype(np.int64) if name in whole else column
+            for name, column in zip((*own, *cue_names(plan.cohort.protocol)), columns, strict=True)
+        },
+    }
