@@ -43,8 +43,9 @@ format: env ## Format the code and apply the safe fixes
 	"$(BIN)/ruff" format .
 	"$(BIN)/ruff" check --fix .
 
-bench: env ## Time the particle filter
+bench: env ## Time the particle filter, and fits of a cohort
 	"$(BIN)/python" -m benchmarks.kernel
+	"$(BIN)/python" -m benchmarks.fit
 
 examples: env ## Simulate the example cohorts in data/ again
 	"$(BIN)/holmes-fit" simulate --protocol compositional_3 --subjects 24 --mix flat=0.4,holmes=0.6 \

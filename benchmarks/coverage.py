@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binom
 
-from holmes_fit.fit.person import fit_person
+from holmes_fit.fitting.person import fit_person
 from holmes_fit.lattice import Task
 from holmes_fit.models import find_model
 from holmes_fit.presets import Preset, load_preset

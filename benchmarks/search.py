@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from holmes_fit.fit.optimum import FINALISTS, GOALS, Effort, Point, find_optima, solve
+from holmes_fit.fitting.optimum import FINALISTS, GOALS, Effort, Point, find_optima, solve
 from holmes_fit.lattice import Task, explore, posterior_of
 from holmes_fit.lattice.nodes import response_grids
 from holmes_fit.lattice.task import SEARCH

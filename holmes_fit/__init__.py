@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from holmes_fit.cohort_traces import trace_cohort as trace_cohort
     from holmes_fit.errors import HolmesFitError as HolmesFitError
     from holmes_fit.errors import InputError as InputError
-    from holmes_fit.fit import fit_cohort as fit_cohort
-    from holmes_fit.fit import read_fits as read_fits
+    from holmes_fit.fitting import fit as fit
+    from holmes_fit.fitting import read_fits as read_fits
     from holmes_fit.models import MODELS as MODELS
     from holmes_fit.models import Observer as Observer
     from holmes_fit.protocols import load_protocol as load_protocol
@@ -29,11 +29,11 @@ _HOME = {
     "InputError": "errors",
     "MODELS": "models",
     "Observer": "models",
-    "fit_cohort": "fit",
+    "fit": "fitting",
     "load_protocol": "protocols",
     "protocol_names": "protocols",
     "read_cohort": "trials",
-    "read_fits": "fit",
+    "read_fits": "fitting",
     "simulate": "simulation",
     "trace": "tracing",
     "trace_cohort": "cohort_traces",
@@ -45,7 +45,7 @@ __all__ = [
     "InputError",
     "Observer",
     "__version__",
-    "fit_cohort",
+    "fit",
     "load_protocol",
     "protocol_names",
     "read_cohort",

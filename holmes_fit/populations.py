@@ -107,6 +107,10 @@ class Population:
         """Say whether it has any mass between two natural bounds."""
         return self.kind in NORMAL or max(low, self.first) < min(high, self.second)
 
+    def support(self, low: float, high: float) -> tuple[float, float]:
+        """Return between which natural values it has mass, within two bounds that it reaches."""
+        return (low, high) if self.kind in NORMAL else (max(low, self.first), min(high, self.second))
+
     def _cut(self, low: float, high: float) -> Any:
         """Return SciPy's distribution over the values on the scale at home, between the natural bounds."""
         from scipy import stats  # takes a third of a second to load, and simulations never need it

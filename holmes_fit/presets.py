@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import numpy as np
 from pydantic import BaseModel, Field, ValidationError
 from pydantic_core import ErrorDetails
 
@@ -247,11 +246,12 @@ class _Entry:
         prior = self._prior(bounded or self.parameter)
         if bounded is None or prior is None:
             return None
-        axis = FreeParameter(bounded, prior, self.settings.nodes or NODES)
-        if not prior.reaches(bounded.low, bounded.high) or not np.isfinite(axis.log_density(axis.positions)).any():
-            allowed = f"a prior that reaches a node of the lattice from {bounded.low:g} to {bounded.high:g}"
+        if not prior.reaches(bounded.low, bounded.high):
+            allowed = f"a prior that has mass from {bounded.low:g} to {bounded.high:g}"
             self._complain("prior", self.settings.prior, allowed, "Set low and high to where the prior has its mass.")
-        return axis
+            return None
+        low, high = prior.support(bounded.low, bounded.high)  # nothing is searched where the prior has no mass
+        return FreeParameter(_with_bounds(bounded, low, high), prior, self.settings.nodes or NODES)
 
     def _bounded(self) -> Parameter | None:
         parameter = self.parameter
@@ -269,8 +269,7 @@ class _Entry:
             key = "high" if "high" in self._keys else "low"
             self._complain(key, bounds[key], f"low below high, which are {low:g} and {high:g}")
             return None
-        # A free parameter never takes its default, which has to lie between the bounds all the same.
-        return replace(parameter, low=low, high=high, default=min(max(parameter.default, low), high))
+        return _with_bounds(parameter, low, high)
 
     def _prior(self, parameter: Parameter) -> Population | None:
         if self.settings.prior is None:
@@ -304,6 +303,11 @@ class _Entry:
         if bounded and not (self.parameter.accepts(bounded.low) and self.parameter.accepts(bounded.high)):
             seen = Quoted(f"{source.parameter.name} from {bounded.low:g} to {bounded.high:g}")
             self._complain("tied", seen, self.parameter.allowed)
+
+
+def _with_bounds(parameter: Parameter, low: float, high: float) -> Parameter:
+    """Return a parameter with other bounds. It never takes its default, which has to lie between them all the same."""
+    return replace(parameter, low=low, high=high, default=min(max(parameter.default, low), high))
 
 
 def _given(settings: ParameterSettings | None) -> dict[str, Any]:

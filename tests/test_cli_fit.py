@@ -18,9 +18,9 @@ from holmes_fit.cli import main, options
 from holmes_fit.cli.fit import fit
 from holmes_fit.cli.options import ProgressLines, duration
 from holmes_fit.errors import HolmesFitError, InputError
-from holmes_fit.fit import cohort, forecast
-from holmes_fit.fit.person import PersonFit, fit_person
-from holmes_fit.fit.plan import plan_fit
+from holmes_fit.fitting import cohort, forecast
+from holmes_fit.fitting.person import PersonFit, fit_person
+from holmes_fit.fitting.plan import plan_fit
 from holmes_fit.lattice import Task
 from holmes_fit.models import MODELS, LatentCauseModel, Observer
 from holmes_fit.presets import Preset, load_preset
@@ -344,7 +344,7 @@ print("loaded:", sorted(set("numpy pandas scipy numba rich".split()) & set(sys.m
 
 def test_defaults_are_those_of_python() -> None:
     command = {name: parameter.default for name, parameter in inspect.signature(fit).parameters.items()}
-    python = {name: parameter.default for name, parameter in inspect.signature(cohort.fit_cohort).parameters.items()}
+    python = {name: parameter.default for name, parameter in inspect.signature(cohort.fit).parameters.items()}
     for name, value in asdict(Observer()).items():
         assert command[name] == value
     assert command["seed"] == python["seed"]

@@ -16,9 +16,9 @@ from scipy.special import expit
 
 import holmes_fit
 from holmes_fit.choices import choice_probability
-from holmes_fit.fit import Fits, fit_cohort, read_fits
-from holmes_fit.fit.plan import CODE
-from holmes_fit.fit.tables import TREES, cue_names
+from holmes_fit.fitting import Fits, fit, read_fits
+from holmes_fit.fitting.plan import CODE
+from holmes_fit.fitting.tables import TREES, cue_names
 from holmes_fit.presets import load_preset
 from holmes_fit.protocols import Protocol, load_protocol
 from holmes_fit.runs import read_run
@@ -45,7 +45,7 @@ def cohort() -> Cohort:
 def fits(cohort: Cohort, preset: Path, tmp_path_factory: pytest.TempPathFactory) -> Fits:
     """Three people and four models, in this process."""
     folder = tmp_path_factory.mktemp("runs") / "one"
-    return fit_cohort(cohort, MODELS, folder, preset=preset, seed=SEED, observer=OBSERVER, workers=1)
+    return fit(cohort, MODELS, folder, preset=preset, seed=SEED, observer=OBSERVER, workers=1)
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -56,7 +56,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def test_two_workers_give_the_same_bytes(cohort: Cohort, fits: Fits, preset: Path, tmp_path: Path) -> None:
-    fit_cohort(cohort, MODELS, tmp_path / "two", preset=preset, seed=SEED, observer=OBSERVER, workers=2)
+    fit(cohort, MODELS, tmp_path / "two", preset=preset, seed=SEED, observer=OBSERVER, workers=2)
     assert contents(tmp_path / "two") == contents(fits.folder)
 
 
@@ -64,7 +64,7 @@ def test_the_order_of_people_changes_the_order_of_rows_alone(
     cohort: Cohort, fits: Fits, preset: Path, tmp_path: Path
 ) -> None:
     turned = in_other_order(cohort)
-    other = fit_cohort(turned, MODELS, tmp_path / "turned", preset=preset, seed=SEED, observer=OBSERVER, workers=1)
+    other = fit(turned, MODELS, tmp_path / "turned", preset=preset, seed=SEED, observer=OBSERVER, workers=1)
     assert other.models["subject"].unique().tolist() == fits.models["subject"].unique().tolist()[::-1]
     for name in TABLES:
         lines, turned_lines = ((run.folder / name).read_text().splitlines() for run in (fits, other))
@@ -74,14 +74,14 @@ def test_the_order_of_people_changes_the_order_of_rows_alone(
 
 def test_a_person_does_not_depend_on_the_others(cohort: Cohort, fits: Fits, preset: Path, tmp_path: Path) -> None:
     alone = people(1, seed=SEED)  # simulated people are the same whoever else there is
-    one = fit_cohort(alone, MODELS, tmp_path / "alone", preset=preset, seed=SEED, observer=OBSERVER, workers=1)
+    one = fit(alone, MODELS, tmp_path / "alone", preset=preset, seed=SEED, observer=OBSERVER, workers=1)
     for name in TABLES:
         lines = (fits.folder / name).read_text().splitlines()
         assert (one.folder / name).read_text().splitlines() == [lines[0], *(row for row in lines if row[:3] == "s01")]
 
 
 def test_another_seed_gives_other_numbers(cohort: Cohort, fits: Fits, preset: Path) -> None:
-    other = fit_cohort(cohort, ("flat", "bias"), preset=preset, seed=SEED + 1, observer=OBSERVER, workers=1)
+    other = fit(cohort, ("flat", "bias"), preset=preset, seed=SEED + 1, observer=OBSERVER, workers=1)
     values = [run.models.set_index(["model", "subject"])["log_likelihood"] for run in (fits, other)]
     assert (values[0]["flat"] != values[1]["flat"]).all()
     assert (values[0]["bias"] == values[1]["bias"]).all()
@@ -105,7 +105,7 @@ def test_a_cluster_that_loses_a_worker_gives_the_same_bytes(
         if done == 2:
             os.kill(victims[0], signal.SIGKILL)
 
-    fit_cohort(
+    fit(
         cohort,
         MODELS,
         tmp_path / "dask",
@@ -193,7 +193,7 @@ def test_no_prediction_error_where_no_outcome_was_shown(preset: Path) -> None:
     hidden = cohort.trials["trial"] > 30
     trials = cohort.trials.assign(feedback=~hidden)
     unseen = build_cohort(trials, cohort.protocol)
-    fitted = fit_cohort(unseen, ("bias",), preset=preset, workers=1).trials
+    fitted = fit(unseen, ("bias",), preset=preset, workers=1).trials
     assert (fitted["prediction_error"].isna() == hidden.to_numpy()).all()
 
 
@@ -271,7 +271,7 @@ def test_a_run_is_read_again(fits: Fits) -> None:
 
 
 def test_without_a_folder_the_run_is_temporary(preset: Path) -> None:
-    fitted = holmes_fit.fit_cohort(people(1), ("bias",), preset=preset, workers=1)
+    fitted = holmes_fit.fit(people(1), ("bias",), preset=preset, workers=1)
     assert fitted.folder.name.startswith("holmes_fit_")
     assert len(fitted.models) == 1
 
@@ -279,9 +279,7 @@ def test_without_a_folder_the_run_is_temporary(preset: Path) -> None:
 def test_progress_is_told(preset: Path, tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
     for _ in range(2):
-        fit_cohort(
-            people(2), ("bias",), tmp_path / "run", preset=preset, workers=1, progress=lambda *now: told.append(now)
-        )
+        fit(people(2), ("bias",), tmp_path / "run", preset=preset, workers=1, progress=lambda *now: told.append(now))
     assert told == [(0, 2), (1, 2), (2, 2), (2, 2)]
 
 
@@ -289,10 +287,10 @@ def test_records_are_reused_and_not_made_again(
     cohort: Cohort, preset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options = {"preset": preset, "observer": OBSERVER, "workers": 1}
-    fit_cohort(cohort, ("bias",), tmp_path / "run", **options)  # type: ignore[arg-type]
+    fit(cohort, ("bias",), tmp_path / "run", **options)  # type: ignore[arg-type]
     before = contents(tmp_path / "run")
-    monkeypatch.setattr("holmes_fit.fit.cohort.fit_person", None)
-    fit_cohort(cohort, ("bias",), tmp_path / "run", **options)  # type: ignore[arg-type]
+    monkeypatch.setattr("holmes_fit.fitting.cohort.fit_person", None)
+    fit(cohort, ("bias",), tmp_path / "run", **options)  # type: ignore[arg-type]
     assert contents(tmp_path / "run") == before
 
 
@@ -304,7 +302,7 @@ def test_all_problems_of_a_person_share_one_parameter_set(preset: Path) -> None:
     n_restarts = len({learner.restart for learner in cohort.learners})
     assert n_restarts > 1
     assert len(cohort.learners) == 2 * n_restarts
-    fitted = fit_cohort(cohort, ("flat", "rescorla_wagner"), preset=preset, observer=OBSERVER, workers=1)
+    fitted = fit(cohort, ("flat", "rescorla_wagner"), preset=preset, observer=OBSERVER, workers=1)
     assert len(fitted.models) == 4
     assert not fitted.parameters.duplicated(["subject", "model", "parameter"]).any()
     assert fitted.trials.groupby(["subject", "model"])["restart"].nunique().tolist() == [n_restarts] * 4
@@ -321,7 +319,7 @@ def test_missed_answers_drop_out_of_the_likelihood_and_stay_in_learning(preset: 
     trials.loc[10:19, "choice"] = pd.NA
     partly = build_cohort(trials, whole.protocol)
     options = {"preset": preset, "fix": {"learning_rate": 0.3, "beta": 2.0, "lapse": 0.1}, "workers": 1}
-    one, other = (fit_cohort(cohort, ("rescorla_wagner",), **options) for cohort in (whole, partly))  # type: ignore[arg-type]
+    one, other = (fit(cohort, ("rescorla_wagner",), **options) for cohort in (whole, partly))  # type: ignore[arg-type]
     assert (one.trials["p_hat"] == other.trials["p_hat"]).all()
     kept = [*range(10), *range(20, len(trials))]
     assert np.isclose(other.models["log_likelihood"].item(), one.trials["log_p_chosen"].iloc[kept].sum(), atol=1e-9)
@@ -330,7 +328,7 @@ def test_missed_answers_drop_out_of_the_likelihood_and_stay_in_learning(preset: 
 
 def test_fixed_parameters_hold(preset: Path) -> None:
     fixed = {"lapse": 0.02, "omega": 0.4}
-    fitted = fit_cohort(people(1), ("flat", "rescorla_wagner"), preset=preset, fix=fixed, observer=OBSERVER, workers=1)
+    fitted = fit(people(1), ("flat", "rescorla_wagner"), preset=preset, fix=fixed, observer=OBSERVER, workers=1)
     table = fitted.parameters.set_index(["model", "parameter"])
     for key in (("flat", "lapse"), ("flat", "omega"), ("rescorla_wagner", "lapse")):
         assert table.loc[key, "standing"] == "fixed"
@@ -341,7 +339,7 @@ def test_fixed_parameters_hold(preset: Path) -> None:
 def test_a_tied_parameter_is_said_to_be_tied(tmp_path: Path, preset: Path) -> None:
     path = tmp_path / "tied.toml"
     path.write_text(f'base = "{preset.as_posix()}"\n[parameters.omega]\ntied = "alpha"\n')
-    table = fit_cohort(people(1), ("flat",), preset=path, observer=OBSERVER, workers=1).parameters
+    table = fit(people(1), ("flat",), preset=path, observer=OBSERVER, workers=1).parameters
     table = table.set_index("parameter")
     assert table.loc["omega", "standing"] == "tied to alpha"
     for name in ("ml", "map", "mean", "lower", "upper"):
@@ -353,7 +351,7 @@ def test_a_tied_parameter_is_said_to_be_tied(tmp_path: Path, preset: Path) -> No
 
 def test_bias_finds_the_choice_rate() -> None:
     cohort = people(3, seed=SEED)
-    fitted = fit_cohort(cohort, ("bias",), preset=exact_preset(), workers=1)
+    fitted = fit(cohort, ("bias",), preset=exact_preset(), workers=1)
     rates = cohort.trials.groupby("subject", sort=False)["choice"].mean().to_numpy(dtype=float)
     assert np.allclose(fitted.parameters["ml"], np.clip(rates, 0.01, 0.99), atol=1e-3)
     n = fitted.models["n_answered"]
@@ -364,7 +362,7 @@ def test_bias_finds_the_choice_rate() -> None:
 
 def test_rescorla_wagner_is_no_worse_than_a_dense_grid() -> None:
     cohort = people(1, seed=SEED)
-    fitted = fit_cohort(cohort, ("rescorla_wagner",), preset=exact_preset(), workers=1)
+    fitted = fit(cohort, ("rescorla_wagner",), preset=exact_preset(), workers=1)
     learner = cohort.learners[0]
     seen = learner.observations
     answered = learner.choices >= 0
@@ -384,7 +382,7 @@ def test_a_preset_from_python_is_checked() -> None:
     preset = load_preset("quick")
     broken = preset.model_copy(update={"parameters": {}})
     with pytest.raises(holmes_fit.InputError, match="a prior, as it is fitted"):
-        fit_cohort(people(1), ("bias",), preset=broken)
+        fit(people(1), ("bias",), preset=broken)
 
 
 def test_the_run_can_be_read_while_nobody_works_on_it(fits: Fits) -> None:

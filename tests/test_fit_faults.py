@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from holmes_fit.errors import HolmesFitError, InputError
-from holmes_fit.fit import Fits, cohort, fit_cohort
-from holmes_fit.fit.person import PersonFit, fit_person
+from holmes_fit.fitting import Fits, cohort, fit
+from holmes_fit.fitting.person import PersonFit, fit_person
 from holmes_fit.lattice import Task
 from holmes_fit.presets import Preset
 from holmes_fit.runs import read_run
@@ -34,7 +34,7 @@ def preset(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def fitted(data: Cohort, models: tuple[str, ...], preset: Path, out: Path | None = None, **options: Any) -> Fits:
-    return fit_cohort(data, models, out, preset=preset, observer=OBSERVER, workers=1, **options)
+    return fit(data, models, out, preset=preset, observer=OBSERVER, workers=1, **options)
 
 
 # --- what is asked for cannot be used
@@ -42,7 +42,7 @@ def fitted(data: Cohort, models: tuple[str, ...], preset: Path, out: Path | None
 
 def test_everything_wrong_is_named_at_once() -> None:
     with pytest.raises(InputError, match="argument models") as caught:
-        fit_cohort(people(1), ("holms", "flat", "flat", 3), preset="quik", seed=-1)  # type: ignore[arg-type]
+        fit(people(1), ("holms", "flat", "flat", 3), preset="quik", seed=-1)  # type: ignore[arg-type]
     message = str(caught.value)
     assert len(caught.value.problems) == 5
     assert "argument models: saw 'holms'; allowed: flat, " in message
@@ -55,7 +55,7 @@ def test_everything_wrong_is_named_at_once() -> None:
 
 def test_no_models_are_refused() -> None:
     with pytest.raises(InputError, match="argument models: saw nothing; allowed: one or more of flat"):
-        fit_cohort(people(1), ())
+        fit(people(1), ())
 
 
 @pytest.mark.parametrize(
@@ -68,19 +68,19 @@ def test_no_models_are_refused() -> None:
 )
 def test_a_parameter_that_cannot_be_fixed_is_named(fix: dict[str, float], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        fit_cohort(people(1), ("flat",), fix=fix)
+        fit(people(1), ("flat",), fix=fix)
 
 
 def test_bounds_that_cross_are_named(tmp_path: Path) -> None:
     path = tmp_path / "crossing.toml"
     path.write_text('base = "default"\n[parameters.alpha]\nlow = 3\nhigh = 2\n')
     with pytest.raises(InputError, match=r"crossing.toml, key parameters.alpha.high: .*low below high"):
-        fit_cohort(people(1), ("flat",), preset=path)
+        fit(people(1), ("flat",), preset=path)
 
 
 def test_workers_must_be_a_count() -> None:
     with pytest.raises(InputError, match="argument workers: saw 0"):
-        fit_cohort(people(1), ("bias",), workers=0)
+        fit(people(1), ("bias",), workers=0)
 
 
 # --- people who cannot be fitted, and people of whom little is known
@@ -188,7 +188,7 @@ def test_other_data_are_refused_and_named(preset: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"saw trials = [0-9a-f…]+; allowed: trials = [0-9a-f…]+, as asked for now"):
         fitted(with_choices(people(2), 1, "s01"), ("bias",), preset, tmp_path / "run")
     with pytest.raises(InputError, match="seed = 0") as caught:
-        fit_cohort(people(2), ("flat", "bias"), tmp_path / "run", preset=preset, seed=1, fix={"lapse": 0.1}, workers=1)
+        fit(people(2), ("flat", "bias"), tmp_path / "run", preset=preset, seed=1, fix={"lapse": 0.1}, workers=1)
     named = "\n".join(str(problem) for problem in caught.value.problems)
     for difference in ("models", "seed", "observer.particles", "preset.parameters.lapse.fixed"):
         assert difference in named

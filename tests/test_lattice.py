@@ -12,7 +12,7 @@ from scipy.stats import binom, norm
 
 from holmes_fit.choices import choice_probability
 from holmes_fit.cohort_traces import learner_key
-from holmes_fit.fit.person import fit_person
+from holmes_fit.fitting.person import fit_person
 from holmes_fit.lattice import Explored, Posterior, Task, explore, posterior_of, raise_replicates
 from holmes_fit.lattice.nodes import BATCHES, first_nodes, spread_of_batches
 from holmes_fit.lattice.posterior import smoothed

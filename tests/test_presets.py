@@ -141,8 +141,7 @@ def test_bias_can_be_freed(tmp_path: Path) -> None:
             "key parameters.alpha.prior: saw 'normal:0,1'; allowed: lognormal",
         ),
         ('[parameters.alpha]\nprior = "1"', "A value that is not fitted is written fixed = ..."),
-        ('[parameters.alpha]\nprior = "uniform:6,9"', "a prior that reaches a node of the lattice from 0.05 to 5"),
-        ('[parameters.alpha]\nprior = "uniform:1,1.001"', "a prior that reaches a node of the lattice"),
+        ('[parameters.alpha]\nprior = "uniform:6,9"', "a prior that has mass from 0.05 to 5"),
         (
             '[parameters.omega]\ntied = "alpha"\nfixed = 1',
             "key parameters.omega.tied: saw 'alpha'; allowed: either fixed",
@@ -158,8 +157,8 @@ def test_bias_can_be_freed(tmp_path: Path) -> None:
         ('[parameters]\nomega.tied = "alpha"\nalpha.fixed = 1', "alpha is fixed."),
         ('[parameters]\nomega.tied = "alpha"\nalpha.tied = "omega"', "omega is tied itself."),
         ('[models.holmes]\ndepth_scale.tied = "alpha"', "saw alpha from 0.05 to 5; allowed: a number from 0 to 1"),
-        ("[likelihood]\nreplicates = 0", "key likelihood.replicates: saw 0; allowed: greater than or equal to 1"),
-        ("[likelihood]\nreplicates = 200", "key likelihood.most_replicates: saw 128; allowed: at least replicates"),
+        ("[likelihood]\nreplicates = 0", "key likelihood.replicates: saw 0; allowed: greater than or equal to 8"),
+        ("[likelihood]\nreplicates = 200", "key likelihood.most_replicates: saw 64; allowed: at least replicates"),
         ('[likelihood]\nkind = "mean"', "key likelihood.kind: saw 'mean'; allowed: 'marginal' or 'expected'"),
         (
             '[search]\nmethod = "bfgs"',
@@ -185,7 +184,7 @@ def test_everything_wrong_is_named_at_once(tmp_path: Path) -> None:
     text = """
     base = "default"
     [likelihood]
-    most_replicates = 4
+    most_replicates = 16
     [parameters]
     alpha = { low = 3, high = 2, prior = "x" }
     beta = { fixed = -1 }
@@ -229,6 +228,13 @@ def test_a_base_that_is_wrong_is_named_itself(tmp_path: Path) -> None:
 def test_an_unknown_preset_is_refused(name: str) -> None:
     with pytest.raises(InputError, match="the path of a TOML file, or one of careful, default, quick"):
         load_preset(name)
+
+
+def test_the_ends_of_a_uniform_prior_are_bounds(tmp_path: Path) -> None:
+    space = preset_of(tmp_path, 'base = "default"\n[parameters.lapse]\nprior = "uniform:0,0.1"').space(FLAT)
+    lapse = space.response[-1]
+    assert (lapse.parameter.low, lapse.parameter.high) == (0.001, 0.1)
+    assert np.isfinite(lapse.log_density(np.linspace(lapse.low, lapse.high, 9))).all()
 
 
 def test_fixing_beats_what_a_model_says(tmp_path: Path) -> None:

@@ -73,8 +73,8 @@ def fit(
     where it was. Numbers do not depend on the workers, nor on how often it was stopped.
     """
     from holmes_fit.cli.fit_text import beginning, ending, stopped
-    from holmes_fit.fit.cohort import Fits, carry_out, check_workers, lost_text
-    from holmes_fit.fit.plan import plan_fit
+    from holmes_fit.fitting.cohort import Fits, carry_out, check_workers, lost_text
+    from holmes_fit.fitting.plan import plan_fit
     from holmes_fit.trials import read_cohort
 
     if quick and preset is not None:

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from holmes_fit.errors import HolmesFitError, InputError, Problem, Problems, plain
-from holmes_fit.fit.person import PersonFit, fit_person
-from holmes_fit.fit.plan import Plan, plan_fit, protocol_text
-from holmes_fit.fit.tables import TEXT_COLUMNS, write_tables
+from holmes_fit.fitting.person import PersonFit, fit_person
+from holmes_fit.fitting.plan import Plan, plan_fit, protocol_text
+from holmes_fit.fitting.tables import TEXT_COLUMNS, write_tables
 from holmes_fit.lattice import Task
 from holmes_fit.models import Observer, check_count
 from holmes_fit.presets import Preset
@@ -91,7 +91,7 @@ class Fits:
         return table.fillna({column: "" for column in TEXT_COLUMNS if column in table})
 
 
-def fit_cohort(
+def fit(
     cohort: Cohort,
     models: Sequence[str] = ("flat", "holmes"),
     out: str | PathLike[str] | None = None,
@@ -206,7 +206,7 @@ def carry_out(
     missing
         The keys of the records that are not there.
     workers, dask, progress
-        As for :func:`fit_cohort`.
+        As for :func:`fit`.
 
     Returns
     -------

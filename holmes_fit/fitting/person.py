@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from holmes_fit.choices import choice_probability
 from holmes_fit.cohort_traces import learner_key
 from holmes_fit.filters.lineage import tree_table
-from holmes_fit.fit.optimum import Effort, Goal, Optimum, Point, Score, find_optima, score
+from holmes_fit.fitting.optimum import Effort, Goal, Optimum, Point, Score, find_optima, score
 from holmes_fit.lattice import Explored, Posterior, Task, explore, posterior_of, raise_replicates
 from holmes_fit.lattice.task import SCORE, natural
 from holmes_fit.likelihood import likelihood_of

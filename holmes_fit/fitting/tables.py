@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from holmes_fit.fit.plan import Plan
+from holmes_fit.fitting.plan import Plan
 from holmes_fit.protocols import Protocol
 from holmes_fit.runs import Record, Run
 

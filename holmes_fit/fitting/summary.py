@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from holmes_fit.choices import RESPONSE_PARAMETERS
-from holmes_fit.fit.cohort import Fits
+from holmes_fit.fitting.cohort import Fits
 
 NOISY = "noisy likelihood"  # how the warning begins
 SHOWN = ("alpha", "omega")

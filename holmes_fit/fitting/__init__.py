@@ -6,6 +6,6 @@
 
 from __future__ import annotations
 
-from holmes_fit.fit.cohort import Fits, fit_cohort, read_fits
+from holmes_fit.fitting.cohort import Fits, fit, read_fits
 
-__all__ = ["Fits", "fit_cohort", "read_fits"]
+__all__ = ["Fits", "fit", "read_fits"]

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from holmes_fit.fit.optimum import FINALISTS, GOALS, SCORE_BATCHES, SELECTION_FACTOR, solve
-from holmes_fit.fit.plan import Plan
+from holmes_fit.fitting.optimum import FINALISTS, GOALS, SCORE_BATCHES, SELECTION_FACTOR, solve
+from holmes_fit.fitting.plan import Plan
 from holmes_fit.lattice import Task
 from holmes_fit.lattice.exploring import FIRST_SHARE
 from holmes_fit.lattice.nodes import BATCHES, first_nodes, response_grids

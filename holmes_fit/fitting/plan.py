@@ -27,8 +27,8 @@ CODE = (
     "choices.py",
     "cohort_traces.py",
     "filters/*.py",
-    "fit/optimum.py",
-    "fit/person.py",
+    "fitting/optimum.py",
+    "fitting/person.py",
     "lattice/*.py",
     "likelihood/*.py",
     "models.py",
@@ -94,7 +94,7 @@ class Plan:
         """What a reader must be told about all of the results; empty if nothing."""
         return FIRST_LOOK if self.preset.likelihood.replicates < ENOUGH_REPLICATES else ""
 
-    def open(self, out: str | PathLike[str], command: str = "holmes_fit.fit_cohort") -> AbstractContextManager[Run]:
+    def open(self, out: str | PathLike[str], command: str = "holmes_fit.fit") -> AbstractContextManager[Run]:
         """Open the run folder, a new one or one in which the same was begun; see :func:`holmes_fit.runs.open_run`."""
         about = {"command": command, "label": self.label, "python": platform.python_version()}
         packages = {name: version(name) for name in PACKAGES}
@@ -127,7 +127,7 @@ def plan_fit(
     seed: int = 0,
     observer: Observer | None = None,
 ) -> Plan:
-    """Check what is asked for. The parameters are those of :func:`holmes_fit.fit_cohort`.
+    """Check what is asked for. The parameters are those of :func:`holmes_fit.fit`.
 
     Raises
     ------
