@@ -64,7 +64,7 @@ replicate: env ## Reproduce the paper, as written and as published
 # Take about an hour each on two cores; stopped, they go on where they were. The tables are kept in reports/fitting.
 coverage: env ## Measure how often the intervals of a fit hold the truth
 	"$(BIN)/python" -m benchmarks.coverage compositional_3 200 runs/coverage_3
-	"$(BIN)/python" -m benchmarks.coverage compositional_4 40 runs/coverage_4
+	"$(BIN)/python" -m benchmarks.coverage compositional_4 24 runs/coverage_4
 	cp runs/coverage_3/summary.csv reports/fitting/coverage_3.csv
 	cp runs/coverage_4/summary.csv reports/fitting/coverage_4.csv
 

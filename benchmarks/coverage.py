@@ -16,6 +16,7 @@ import pandas as pd
 from scipy.stats import binom
 
 from holmes_fit.fitting.person import fit_person
+from holmes_fit.fitting.plan import code_identity
 from holmes_fit.lattice import Task
 from holmes_fit.models import find_model
 from holmes_fit.presets import Preset, load_preset
@@ -99,7 +100,12 @@ def main() -> None:
     parser.add_argument("--preset", default="default")
     given = parser.parse_args()
     preset = load_preset(given.preset)
-    identity = {"protocol": given.protocol, "model": given.model, "preset": preset.model_dump(mode="json")}
+    identity = {
+        "protocol": given.protocol,
+        "model": given.model,
+        "preset": preset.model_dump(mode="json"),
+        **code_identity(),
+    }
     keys = [(f"{number:04d}",) for number in range(given.people)]
     with open_run(given.out, identity=identity, about={}, keys=keys) as run:
         rows = run_study(run, given.protocol, given.model, preset, given.people)

@@ -21,6 +21,7 @@ import numpy as np
 import pandas as pd
 
 from holmes_fit.fitting.optimum import FINALISTS, GOALS, Effort, Point, find_optima, solve
+from holmes_fit.fitting.plan import code_identity
 from holmes_fit.lattice import Task, explore, posterior_of
 from holmes_fit.lattice.nodes import response_grids
 from holmes_fit.lattice.task import SEARCH
@@ -33,7 +34,7 @@ from holmes_fit.simulation import simulate
 from holmes_fit.workers import do_all
 
 SEED = 40_000
-PAIRS = {"conditioning": 8, "compositional_2": 8, "compositional_3": 4}  # people, each with two models
+PAIRS = {"conditioning": 14, "compositional_2": 4, "compositional_3": 2}  # people, each with two models
 GRID = 40
 PROMISING = 20
 JUDGES = Replicates(64, 1 << 19)
@@ -140,7 +141,8 @@ def main() -> None:
     ]
     by_key = {(protocol, model, f"{number:03d}"): (protocol, model, number) for protocol, model, number in pairs}
     preset = load_preset("default").model_dump(mode="json")
-    with open_run(out, identity={"preset": preset, "grid": GRID, "seed": SEED}, about={}, keys=list(by_key)) as run:
+    identity = {"preset": preset, "grid": GRID, "seed": SEED, **code_identity()}
+    with open_run(out, identity=identity, about={}, keys=list(by_key)) as run:
         missing = list(run.progress().missing)
         with closing(do_all(compare, [by_key[key] for key in missing])) as results:
             for done, (index, rows) in enumerate(results, start=1):

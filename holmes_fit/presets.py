@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -15,11 +16,12 @@ from holmes_fit.choices import response_parameters
 from holmes_fit.errors import InputError, Problem, Problems, Quoted, nearest, shown
 from holmes_fit.models import MODELS, Model, is_number
 from holmes_fit.parameters import Parameter
-from holmes_fit.populations import Population, parse_prior
+from holmes_fit.populations import NORMAL, Population, parse_prior
 from holmes_fit.protocols.base import Count, Name, Part
 from holmes_fit.spaces import FreeParameter, Space
 from holmes_fit.study_files import study_folder
 
+MOST_NODES = 4_000_000  # of a lattice; it is held in memory several times
 NODES = 12  # along an axis, where a preset gives no number
 STANDINGS = ("fixed", "tied", "free")  # what a parameter can be; the last word on it replaces the words before
 OF_THE_FILE = ("name", "about")  # these a file does not take from its base
@@ -83,7 +85,7 @@ class ParameterSettings(Part):
     """
 
     prior: str | None = None
-    nodes: Annotated[int, Field(ge=1, le=1000)] | None = None
+    nodes: Annotated[int, Field(ge=3, le=1000)] | None = None
     low: float | None = None
     high: float | None = None
     fixed: float | None = None
@@ -193,7 +195,14 @@ def _space(preset: Preset, model: Model, file: str, problems: Problems) -> Space
     own = {parameter.name for parameter in model.parameters}
     learning = tuple(axis for name, axis in free.items() if axis and name in own)
     response = tuple(axis for name, axis in free.items() if axis and name not in own)
-    return Space(model, learning, response, fixed, tied)
+    space = Space(model, learning, response, fixed, tied)
+    n_nodes = math.prod(axis.nodes for axis in space.free)
+    if n_nodes > MOST_NODES:
+        sizes = ", ".join(f"{axis.name} {axis.nodes}" for axis in space.free)
+        seen = Quoted(f"{n_nodes} nodes for {model.name}: {sizes}")
+        problems.add(f"{file}, key parameters", seen, f"up to {MOST_NODES} in all", "Take fewer nodes, or fix a parameter.")
+        return None
+    return space
 
 
 class _Entry:
@@ -251,7 +260,11 @@ class _Entry:
             self._complain("prior", self.settings.prior, allowed, "Set low and high to where the prior has its mass.")
             return None
         low, high = prior.support(bounded.low, bounded.high)  # nothing is searched where the prior has no mass
-        return FreeParameter(_with_bounds(bounded, low, high), prior, self.settings.nodes or NODES)
+        axis = FreeParameter(_with_bounds(bounded, low, high), prior, self.settings.nodes or NODES)
+        if prior.kind in NORMAL and prior.home == axis.parameter.scale and prior.second < axis.spacing / 2:
+            allowed = f"an SD of at least half a cell of the lattice, {axis.spacing / 2:.2g}"
+            self._complain("prior", self.settings.prior, allowed, "Take more nodes, closer bounds, or fixed = ...")
+        return axis
 
     def _bounded(self) -> Parameter | None:
         parameter = self.parameter

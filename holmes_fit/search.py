@@ -215,7 +215,7 @@ def _far_apart(known: tuple[Evaluation, ...], step: Array, count: int) -> list[E
     chosen: list[Evaluation] = []
     for point in known:
         if len(chosen) < count and all(
-            np.any(np.abs(point.position - other.position) > 1.5 * step) for other in chosen
+            np.any(np.abs(point.position - other.position) > 1.25 * step) for other in chosen
         ):
             chosen.append(point)
     return chosen

@@ -60,16 +60,11 @@ def test_two_workers_give_the_same_bytes(cohort: Cohort, fits: Fits, preset: Pat
     assert contents(tmp_path / "two") == contents(fits.folder)
 
 
-def test_the_order_of_people_changes_the_order_of_rows_alone(
-    cohort: Cohort, fits: Fits, preset: Path, tmp_path: Path
-) -> None:
+def test_the_order_of_people_changes_nothing(cohort: Cohort, fits: Fits, preset: Path, tmp_path: Path) -> None:
     turned = in_other_order(cohort)
     other = fit(turned, MODELS, tmp_path / "turned", preset=preset, seed=SEED, observer=OBSERVER, workers=1)
-    assert other.models["subject"].unique().tolist() == fits.models["subject"].unique().tolist()[::-1]
-    for name in TABLES:
-        lines, turned_lines = ((run.folder / name).read_text().splitlines() for run in (fits, other))
-        assert lines != turned_lines or name == "failures.csv"
-        assert sorted(lines) == sorted(turned_lines)
+    assert turned.trials["subject"].unique().tolist() == cohort.trials["subject"].unique().tolist()[::-1]
+    assert contents(other.folder) == contents(fits.folder)
 
 
 def test_a_person_does_not_depend_on_the_others(cohort: Cohort, fits: Fits, preset: Path, tmp_path: Path) -> None:
@@ -254,7 +249,7 @@ def test_the_manifest_says_what_results_depend_on(fits: Fits) -> None:
     assert identity["preset"]["parameters"]["alpha"]["nodes"] == 5
     assert identity["preset"]["likelihood"]["replicates"] == 8
     assert len(identity["trials"]) == len(identity["protocol"]["sha256"]) == len(identity["code"]) == 64
-    assert set(manifest["about"]["packages"]) >= {"numpy", "scipy", "numba"}
+    assert set(manifest["identity"]["packages"]) >= {"numpy", "scipy", "numba"}
     assert "a first look" in manifest["about"]["label"]
     assert fits.label == manifest["about"]["label"]
 

@@ -119,7 +119,7 @@ def test_three_trials_are_fitted_with_a_warning(preset: Path) -> None:
     short = build_cohort(whole.trials[whole.trials["trial"] <= 3], whole.protocol)
     found = fitted(short, ("flat", "holmes", "rescorla_wagner", "bias"), preset)
     assert found.models["n_trials"].tolist() == [3] * 4
-    assert found.models["warning"].str.contains("only 3 answers").all()
+    assert found.models["warning"].str.contains("few answers (3)", regex=False).all()
     free = found.parameters[(found.parameters["standing"] == "free") & (found.parameters["model"] == "flat")]
     assert (free["sd_on_scale"] > 0.5 * free["prior_sd_on_scale"]).all()  # hardly more than the prior
 
@@ -173,8 +173,8 @@ def test_odd_names_stay_in_the_folder_and_come_back(preset: Path, tmp_path: Path
     names = dict(zip(whole.subjects["subject"], ODD_NAMES, strict=True))
     odd = build_cohort(whole.trials.assign(subject=whole.trials["subject"].map(names)), whole.protocol)
     found = fitted(odd, ("bias",), preset, tmp_path / "runs" / "odd")
-    assert found.models["subject"].tolist() == ODD_NAMES
-    assert found.trials["subject"].unique().tolist() == ODD_NAMES
+    assert sorted(found.models["subject"]) == sorted(ODD_NAMES)
+    assert sorted(found.trials["subject"].unique()) == sorted(ODD_NAMES)
     assert [path.name for path in tmp_path.iterdir()] == ["runs"]
     assert [path.name for path in (tmp_path / "runs").iterdir()] == ["odd"]
     assert len(list((tmp_path / "runs" / "odd" / "records" / "bias").iterdir())) == len(ODD_NAMES)

@@ -152,6 +152,12 @@ def test_bias_can_be_freed(tmp_path: Path) -> None:
         ),
         ('[parameters.omega]\ntied = "omega"', "It cannot be tied to itself."),
         ('[parameters.omega]\ntied = "alpa"', "Did you mean 'alpha'?"),
+        ('[parameters.alpha]\nprior = "lognormal:1,0.01"', "an SD of at least half a cell of the lattice, 0.11"),
+        ("[parameters.alpha]\nnodes = 2", "key parameters.alpha.nodes: saw 2"),
+        (
+            "[parameters]\nalpha.nodes = 200\nomega.nodes = 200",
+            "saw 15360000 nodes for flat: alpha 200, omega 200, beta 32, lapse 12; allowed: up to 4000000",
+        ),
         ('[parameters.lapse]\ntied = "beta"', "Parameters of responding cannot be tied."),
         ('[parameters.omega]\ntied = "beta"', "One of learning cannot share a value with one of responding."),
         ('[parameters]\nomega.tied = "alpha"\nalpha.fixed = 1', "alpha is fixed."),

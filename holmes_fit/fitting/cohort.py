@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # Exceptions that the same task may well be spared another time: it is left undone, not recorded as impossible.
-WORTH_ANOTHER_TRY = ("MemoryError",)
+WORTH_ANOTHER_TRY = ("MemoryError", "OSError")
 
 OnProgress = Callable[[int, int], None]
 

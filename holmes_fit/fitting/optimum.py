@@ -18,7 +18,7 @@ from scipy.optimize import minimize
 from holmes_fit.lattice import Posterior, Task
 from holmes_fit.lattice.nodes import response_grids
 from holmes_fit.lattice.task import SCORE, SEARCH, SELECTION
-from holmes_fit.likelihood import ChoiceLikelihood, Replicates, Traces, likelihood_of
+from holmes_fit.likelihood import ChoiceLikelihood, Replicates, Response, Traces, likelihood_of
 from holmes_fit.search import Evaluation, Method, SearchResult, maximise
 from holmes_fit.spaces import FreeParameter
 
@@ -119,8 +119,15 @@ def score(task: Task, point: Point, replicates: int) -> Score:
         log_likelihood=together.at(response),
         error=float(batch_sd / np.sqrt(n_batches)),
         batch_sd=batch_sd,
-        effective_replicates=float(np.mean([batch.effective_replicates(response) for batch in batches])),
+        effective_replicates=_effective_replicates(task, batches, response, replicates),
     )
+
+
+def _effective_replicates(task: Task, batches: list[ChoiceLikelihood], response: Response, replicates: int) -> float:
+    """Return how many replicates of a batch carry its mean. To an averaged observer all of them count alike."""
+    if task.kind == "expected":
+        return float(replicates)
+    return float(np.mean([batch.effective_replicates(response) for batch in batches]))
 
 
 class _Profile:

@@ -21,6 +21,8 @@ from holmes_fit.spaces import FreeParameter
 from holmes_fit.trials import MISSED
 
 AT_BOUND = 0.01  # of the distance between the bounds
+ROUNDING = 1e-9
+ENOUGH_REPLICATES = 16  # with fewer, a fit is a first look
 ENOUGH_IF_EXACT = 150  # points of a search that costs next to nothing
 FLOOR = 60.0  # nats below the highest node at which the lattice is cut off: e^-60 of its mass
 GRAIN = 2.0**-10  # nats to which the lattice is rounded, so that it takes little room
@@ -69,8 +71,8 @@ def _fit(task: Task, preset: Preset) -> _Fitted:
     effort = Effort(preset.search.method, evaluations, preset.search.starts)
     optima = find_optima(task, posterior_of(explored), replicates, effort)
     at_map = score(task, optima["map"].point, replicates)
-    while at_map.batch_sd > settings.largest_batch_sd and 2 * replicates <= settings.most_replicates:
-        replicates *= 2
+    while at_map.batch_sd > settings.largest_batch_sd and replicates < settings.most_replicates:
+        replicates = min(2 * replicates, settings.most_replicates)
         raise_replicates(explored, replicates)
         at_map = score(task, optima["map"].point, replicates)
     scores: dict[Goal, Score] = {"ml": score(task, optima["ml"].point, replicates), "map": at_map}
@@ -169,9 +171,10 @@ def _all_values(task: Task, point: Point) -> dict[str, float]:
 
 
 def _at_bound(axis: FreeParameter, value: float) -> str:
-    """Say at which bound a value lies: ``"low"``, ``"high"`` or neither."""
+    """Say at which bound a value lies: ``"low"``, ``"high"`` or neither. The outermost cells of the lattice count."""
     share = (float(axis.parameter.to_scale(value)) - axis.low) / (axis.high - axis.low)
-    return "low" if share < AT_BOUND else "high" if share > 1 - AT_BOUND else ""
+    margin = max(AT_BOUND, 0.5 / axis.nodes + ROUNDING)
+    return "low" if share < margin else "high" if share > 1 - margin else ""
 
 
 def _search_facts(task: Task, fitted: _Fitted) -> list[dict[str, Any]]:
@@ -188,6 +191,8 @@ def _warnings(task: Task, fitted: _Fitted, preset: Preset) -> list[str]:
     found = []
     limit = preset.likelihood.largest_batch_sd
     batch_sd = fitted.scores["map"].batch_sd
+    if task.is_noisy and fitted.replicates < ENOUGH_REPLICATES:
+        found.append(f"first look: only {fitted.replicates} replicates")
     if task.is_noisy and batch_sd > limit:
         found.append(
             f"noisy likelihood: batch SD {batch_sd:.2f} nats with {fitted.replicates} replicates, above {limit:g}; "
@@ -198,7 +203,7 @@ def _warnings(task: Task, fitted: _Fitted, preset: Preset) -> list[str]:
     if len(answered) and len(np.unique(answered)) == 1:
         found.append(f"all answers are {int(answered[0])}: the choices say little about learning")
     if len(answered) < 20:
-        found.append(f"only {len(answered)} answers: the estimates are mostly the prior")
+        found.append(f"few answers ({len(answered)}): the estimates are mostly the prior")
     return found
 
 

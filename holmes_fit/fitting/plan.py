@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
@@ -14,6 +15,7 @@ from os import PathLike
 from pathlib import Path
 
 from holmes_fit.errors import InputError, Problems, Quoted, nearest
+from holmes_fit.fitting.person import ENOUGH_REPLICATES
 from holmes_fit.lattice import Task
 from holmes_fit.models import MODELS, Model, Observer, check_count
 from holmes_fit.presets import Preset, load_preset, with_fixed
@@ -35,13 +37,13 @@ CODE = (
     "observations.py",
     "parameters.py",
     "populations.py",
+    "presets.py",
     "search.py",
     "spaces.py",
     "trials/cohorts.py",
 )
 PACKAGES = ("numba", "numpy", "optuna", "pandas", "scipy")
 FIRST_LOOK = "a first look: few replicates. Do not report these numbers; fit with the default preset for that."
-ENOUGH_REPLICATES = 16  # with fewer, a fit is a first look
 
 
 @dataclass(frozen=True)
@@ -73,11 +75,14 @@ class Plan:
 
     @cached_property
     def people(self) -> dict[str, tuple[Learner, ...]]:
-        """The learners of each person, people as they first appear in the cohort."""
+        """The learners of each person, in the order of their names and restarts, whatever the order in the file."""
         found: dict[str, list[Learner]] = {}
         for learner in self.cohort.learners:
             found.setdefault(learner.subject, []).append(learner)
-        return {subject: tuple(learners) for subject, learners in found.items()}
+        return {
+            subject: tuple(sorted(found[subject], key=lambda learner: _as_people_count(learner.restart)))
+            for subject in sorted(found, key=_as_people_count)
+        }
 
     @property
     def keys(self) -> Iterator[Key]:
@@ -97,8 +102,7 @@ class Plan:
     def open(self, out: str | PathLike[str], command: str = "holmes_fit.fit") -> AbstractContextManager[Run]:
         """Open the run folder, a new one or one in which the same was begun; see :func:`holmes_fit.runs.open_run`."""
         about = {"command": command, "label": self.label, "python": platform.python_version()}
-        packages = {name: version(name) for name in PACKAGES}
-        return open_run(out, identity=self.identity(), about={**about, "packages": packages}, keys=self.keys)
+        return open_run(out, identity=self.identity(), about=about, keys=self.keys)
 
     def identity(self) -> dict[str, object]:
         """Return everything that the results depend on."""
@@ -111,11 +115,18 @@ class Plan:
             "models": [model.name for model in self.models],
             "seed": self.seed,
             "observer": asdict(self.observer),
-            "holmes_fit": version("holmes-fit"),
-            "code": _digest(
-                b"\0".join(path.read_bytes() for pattern in CODE for path in sorted(PACKAGE.glob(pattern)))
-            ),
+            **code_identity(),
         }
+
+
+def code_identity() -> dict[str, object]:
+    """Return what results depend on beside data and settings: the code, and the packages that it computes with."""
+    files = [path for pattern in CODE for path in sorted(PACKAGE.glob(pattern))]
+    return {
+        "holmes_fit": version("holmes-fit"),
+        "code": _digest(b"\0".join(path.read_bytes() for path in files)),
+        "packages": {name: version(name) for name in PACKAGES},
+    }
 
 
 def plan_fit(
@@ -166,6 +177,12 @@ def _preset(preset: str | Path | Preset, problems: Problems) -> Preset | None:
     except InputError as error:
         problems.found += error.problems
         return None
+
+
+def _as_people_count(name: str) -> tuple[list[tuple[int, str]], str]:
+    """Return a key that sorts s2 before s10."""
+    parts = [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name) if part]
+    return parts, name
 
 
 def _digest(content: bytes) -> str:

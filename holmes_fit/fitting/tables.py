@@ -1,6 +1,6 @@
 """From the records of a run to CSV files for people, one record at a time.
 
-All rows follow the order of the people in the cohort, and of the models as they were asked for.
+All rows follow the order of people's names, and of the models as they were asked for.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ ones luck differs from node to node, and averages out where nodes are integrated
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,28 +69,39 @@ class Explored:
     def _compute(self, node: tuple[int, ...], replicates: Replicates) -> NDArray[np.float64]:
         axes = self.task.space.learning
         position = np.array([axis.positions[index] for axis, index in zip(axes, node, strict=True)])
-        batches = self.task.traces(position, replicates).batches(BATCHES)
+        traces = self.task.traces(position, replicates)
+        # An averaged observer is estimated from all replicates but one batch: the jackknife.
+        batches = traces.batches(BATCHES) if self.task.kind == "marginal" else traces.all_but_one(BATCHES)
         grids = response_grids(self.task)
         on_grid = np.stack([likelihood_of(batch, self.task.kind).on_grid(*grids) for batch in batches], axis=1)
         return on_grid.reshape(len(self.task.learners), BATCHES, *self.response_shape)
+
+    @property
+    def independence(self) -> float:
+        """How many times wider independent batches spread than these surfaces do.
+
+        Surfaces of the jackknife share all replicates but a batch, so they hardly differ.
+        """
+        return 1.0 if self.task.kind == "marginal" else BATCHES - 1.0
 
     @property
     def computed(self) -> NDArray[np.bool_]:
         """Which learning nodes were computed."""
         return self.replicates > 0
 
-    def batch_surfaces(self) -> NDArray[np.float64]:
-        """Return the log-likelihood of every batch on the whole lattice: batches x learning nodes x response nodes.
+    def batch_surfaces(self) -> Iterator[NDArray[np.float64]]:
+        """Yield the log-likelihood of each batch on the whole lattice: learning nodes x response nodes.
 
         Between computed nodes it is interpolated, monotonically, so that steep slopes far away cannot ring.
         """
-        total = self.log_mean.sum(axis=0)
         first = first_nodes(self.learning_shape)
-        filled = total[np.ix_(np.arange(BATCHES), *first)]
-        for number, nodes in enumerate(first):
-            if len(nodes) > 1:
-                filled = PchipInterpolator(nodes, filled, axis=number + 1)(np.arange(self.learning_shape[number]))
-        return np.where(np.isnan(total), filled, total)
+        for batch in range(BATCHES):
+            total = self.log_mean[:, batch].sum(axis=0)
+            filled = total[np.ix_(*first)] if first else total
+            for axis, nodes in enumerate(first):
+                if len(nodes) > 1:
+                    filled = PchipInterpolator(nodes, filled, axis=axis)(np.arange(self.learning_shape[axis]))
+            yield np.where(np.isnan(total), filled, total)
 
 
 def first_nodes(shape: tuple[int, ...]) -> list[NDArray[np.intp]]:
@@ -103,16 +114,13 @@ def spread_of_batches(explored: Explored) -> float:
     if not explored.task.is_noisy:
         return 0.0
     total = explored.log_mean.sum(axis=0)
-    mass = np.nan_to_num(mass_by_node(explored, total))
-    return float(np.sqrt(np.sum(mass * np.nan_to_num(total.var(axis=0, ddof=1)))))
-
-
-def mass_by_node(explored: Explored, surfaces: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return posterior masses of the nodes under equal weights of the batches; NaN where nothing is known."""
-    log_mass = surfaces + log_prior_mass(explored.task.space)
-    by_batch = log_mass.reshape(BATCHES, -1)
-    evidence = logsumexp(np.where(np.isnan(by_batch), -np.inf, by_batch), axis=1)
-    return np.exp(by_batch - evidence[:, None]).mean(axis=0).reshape(surfaces.shape[1:])
+    log_prior = log_prior_mass(explored.task.space)
+    mass = np.zeros(log_prior.shape)
+    for surface in total:
+        log_joint = np.where(np.isnan(surface), -np.inf, surface + log_prior)
+        mass += np.exp(log_joint - logsumexp(log_joint)) / BATCHES
+    variance = np.nan_to_num(total.var(axis=0, ddof=1))
+    return explored.independence * float(np.sqrt(np.sum(mass * variance)))
 
 
 def response_grids(task: Task) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:

@@ -95,11 +95,13 @@ def posterior_of(explored: Explored) -> Posterior:
     """Return the posterior that a computed lattice gives."""
     space = explored.task.space
     log_prior = log_prior_mass(space)
-    surfaces = smoothed(explored.batch_surfaces(), explored.learning_shape, _kernel_width(explored))
-    log_joint = surfaces + log_prior
-    evidence = logsumexp(log_joint.reshape(BATCHES, -1), axis=1)
-    by_batch = np.exp(log_joint - evidence.reshape(-1, *[1] * log_prior.ndim))
-    mass = by_batch.mean(axis=0)
+    width = _kernel_width(explored)
+    evidence = np.empty(BATCHES)
+    mass = np.zeros(log_prior.shape)
+    for batch, surface in enumerate(explored.batch_surfaces()):  # one at a time: a lattice can be large
+        log_joint = smoothed(surface, explored.learning_shape, width) + log_prior
+        evidence[batch] = logsumexp(log_joint)
+        mass += np.exp(log_joint - evidence[batch])
     mass /= mass.sum()
     log_evidence = float(logsumexp(evidence) - np.log(BATCHES))
     with np.errstate(divide="ignore"):
@@ -109,29 +111,29 @@ def posterior_of(explored: Explored) -> Posterior:
         mass=mass,
         log_likelihood=log_likelihood,
         log_evidence=log_evidence,
-        log_evidence_error=float(np.std(evidence, ddof=1) / np.sqrt(BATCHES)),
+        log_evidence_error=float(explored.independence * np.std(evidence, ddof=1) / np.sqrt(BATCHES)),
         lattice_error=_lattice_error(explored, log_prior),
         batch_log_evidence=evidence,
     )
 
 
-def smoothed(surfaces: NDArray[np.float64], learning_shape: tuple[int, ...], width: float) -> NDArray[np.float64]:
-    """Average likelihoods over neighbouring learning nodes, batch by batch, by a Gaussian kernel.
+def smoothed(surface: NDArray[np.float64], learning_shape: tuple[int, ...], width: float) -> NDArray[np.float64]:
+    """Average likelihoods over neighbouring learning nodes by a Gaussian kernel.
 
     Parameters
     ----------
-    surfaces
-        Log-likelihoods, batches x learning nodes x response nodes.
+    surface
+        Log-likelihoods, learning nodes x response nodes.
     learning_shape
-        Which of the axes are learning parameters: the first ones after the batches.
+        Which of the axes are learning parameters: the first ones.
     width
         SD of the kernel, in nodes; 0 leaves everything as it is.
     """
     if width == 0.0 or not learning_shape:
-        return surfaces
-    learning = tuple(range(1, 1 + len(learning_shape)))
-    highest = surfaces.max(axis=learning, keepdims=True)
-    likelihood = np.exp(surfaces - highest)
+        return surface
+    learning = tuple(range(len(learning_shape)))
+    highest = surface.max(axis=learning, keepdims=True)
+    likelihood = np.exp(surface - highest)
     for axis, length in zip(learning, learning_shape, strict=True):
         distance = np.subtract.outer(np.arange(length), np.arange(length)) / width
         kernel = np.exp(-0.5 * distance**2)

@@ -75,6 +75,11 @@ class Traces(NamedTuple):
         split = [np.split(p_hat, count) for p_hat in self.p_hat]
         return [Traces(p_hat, self.choices) for p_hat in zip(*split, strict=True)]
 
+    def all_but_one(self, count: int) -> list[Traces]:
+        """Leave out each of so many batches in turn."""
+        batches = np.split(np.arange(len(self.p_hat[0])), count)
+        return [Traces(tuple(np.delete(p_hat, out, axis=0) for p_hat in self.p_hat), self.choices) for out in batches]
+
 
 def traces_of(
     model: Model,
