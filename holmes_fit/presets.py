@@ -200,7 +200,9 @@ def _space(preset: Preset, model: Model, file: str, problems: Problems) -> Space
     if n_nodes > MOST_NODES:
         sizes = ", ".join(f"{axis.name} {axis.nodes}" for axis in space.free)
         seen = Quoted(f"{n_nodes} nodes for {model.name}: {sizes}")
-        problems.add(f"{file}, key parameters", seen, f"up to {MOST_NODES} in all", "Take fewer nodes, or fix a parameter.")
+        problems.add(
+            f"{file}, key parameters", seen, f"up to {MOST_NODES} in all", "Take fewer nodes, or fix a parameter."
+        )
         return None
     return space
 
