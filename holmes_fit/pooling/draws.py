@@ -1,0 +1,172 @@
+"""Draws of a group's parameters, and people under them, on the lattice as it was fitted.
+
+A person's likelihood under a group is the sum over nodes of likelihood times
+the group's density restricted to the lattice; the density is a product over parameters, so the sum is two matrix
+products, for all draws at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import softmax
+
+from holmes_fit.pooling.lattices import Lattices, MergedAxis, MergedLattices
+from holmes_fit.spaces import FreeParameter
+
+TINY = float(np.finfo(np.float64).tiny)
+
+Weights = list[NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class GroupDraws:
+    """Draws of a group.
+
+    Parameters
+    ----------
+    mean, spread
+        Draws x parameters, on the scale of search. With covariates, the mean of someone for whom all columns of the
+        design are 0.
+    effects
+        By the number of the parameter, draws x columns of its design.
+    """
+
+    mean: NDArray[np.float64]
+    spread: NDArray[np.float64]
+    effects: Mapping[int, NDArray[np.float64]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.mean)
+
+    def mean_at(self, axis: int, row: NDArray[np.float64] | None) -> NDArray[np.float64]:
+        """Return the mean of a parameter for people with one row of its design, a value a draw."""
+        return self.mean[:, axis] if row is None else self.mean[:, axis] + self.effects[axis] @ row
+
+    def thinned(self, n: int) -> GroupDraws:
+        """Return about ``n`` of the draws, evenly spaced."""
+        return self.chosen(np.unique(np.linspace(0, len(self) - 1, n).round().astype(np.intp)))
+
+    def chosen(self, which: NDArray[np.intp]) -> GroupDraws:
+        """Return some of the draws."""
+        effects = {axis: values[which] for axis, values in self.effects.items()}
+        return GroupDraws(self.mean[which], self.spread[which], effects)
+
+
+def node_weights(
+    positions: NDArray[np.float64], mean: NDArray[np.float64], spread: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return draws x nodes: a normal density at the nodes, made to sum to 1 over them."""
+    distance = (positions - mean[:, None]) / spread[:, None]
+    return softmax(-0.5 * distance**2, axis=1)
+
+
+def merged_weights(axis: MergedAxis, mean: NDArray[np.float64], spread: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the same at merged nodes, as NUTS sees it: the plain twin of what is compiled."""
+    fitted, narrow = axis.axis.positions, np.sqrt(spread**2 - axis.lost_variance)
+    total = np.exp(-0.5 * ((fitted - mean[:, None]) / spread[:, None]) ** 2).sum(axis=1)
+    density = np.exp(-0.5 * ((axis.positions - mean[:, None]) / narrow[:, None]) ** 2)
+    return density * (spread / narrow / np.maximum(total, TINY))[:, None]
+
+
+Designs = Mapping[int, NDArray[np.float64]]  # by the number of the parameter, people x columns
+
+
+class People:
+    """Everyone on a lattice under draws of their group.
+
+    Parameters
+    ----------
+    lattices
+        Their lattices.
+    draws
+        The draws of the group.
+    designs
+        Where means depend on covariates.
+    """
+
+    def __init__(self, lattices: Lattices | MergedLattices, draws: GroupDraws, designs: Designs | None = None):
+        self.lattices = lattices
+        self.draws = draws
+        self.designs = designs or {}
+        self._shared: dict[int, NDArray[np.float64]] = {}
+
+    def weights(self, person: int) -> Weights:
+        """Return, for each parameter, the density of this person's group at the nodes: draws x nodes."""
+        found = []
+        axes: tuple[FreeParameter | MergedAxis, ...] = self.lattices.axes
+        for number, axis in enumerate(axes):
+            design = self.designs.get(number)
+            if design is not None:
+                found.append(self._weights(axis, number, design[person]))
+                continue
+            if number not in self._shared:
+                self._shared[number] = self._weights(axis, number, None)
+            found.append(self._shared[number])
+        return found
+
+    def _weights(
+        self, axis: FreeParameter | MergedAxis, number: int, row: NDArray[np.float64] | None
+    ) -> NDArray[np.float64]:
+        mean, spread = self.draws.mean_at(number, row), self.draws.spread[:, number]
+        if isinstance(axis, MergedAxis):
+            return merged_weights(axis, mean, spread)
+        return node_weights(axis.positions, mean, spread)
+
+    def log_likelihood(self, change: Callable[[Weights], Weights] = lambda weights: weights) -> NDArray[np.float64]:
+        """Return draws x people: the log-likelihood of a person's choices under the group.
+
+        Parameters
+        ----------
+        change
+            Applied to the densities at the nodes, such as to leave nodes out.
+        """
+        columns = []
+        for person in range(len(self.lattices.highest)):
+            left, right = _two_sides(change(self.weights(person)), len(self.draws))
+            likelihood = self.lattices.likelihood_of(person).reshape(left.shape[1], right.shape[1])
+            total = np.einsum("kj,kj->k", left @ likelihood, right)
+            columns.append(np.log(np.maximum(total, TINY)) + self.lattices.highest[person])
+        return np.column_stack(columns)
+
+    def mass(self, person: int) -> NDArray[np.float64]:
+        """Return a person's posterior mass at the nodes, averaged over the draws of the group."""
+        left, right = _two_sides(self.weights(person), len(self.draws))
+        likelihood = self.lattices.likelihood_of(person).reshape(left.shape[1], right.shape[1])
+        total = np.einsum("kj,kj->k", left @ likelihood, right)
+        possible = total > TINY
+        share = np.where(possible, 1 / np.where(possible, total, 1.0), 0.0)
+        mass = likelihood * (left.T @ (right * share[:, None]))
+        return (mass / mass.sum()).reshape([axis.nodes for axis in self.lattices.axes])
+
+
+def _two_sides(weights: Weights, n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the densities of the first half of the parameters jointly, and of the second: draws x nodes each."""
+    half = len(weights) // 2
+    return _jointly(weights[:half], n), _jointly(weights[half:], n)
+
+
+def _jointly(weights: Sequence[NDArray[np.float64]], n: int) -> NDArray[np.float64]:
+    joint = np.ones((n, 1))
+    for each in weights:
+        joint = (joint[:, :, None] * each[:, None, :]).reshape(n, -1)
+    return joint
+
+
+def half_lattices(nodes: int, axis: int) -> tuple[Callable[[Weights], Weights], Callable[[Weights], Weights]]:
+    """Return what leaves every second of so many nodes of one axis out: the two interleaved halves of a lattice."""
+
+    def leaving(parity: int) -> Callable[[Weights], Weights]:
+        kept = np.arange(nodes) % 2 == parity
+
+        def change(weights: Weights) -> Weights:
+            some = weights[axis] * kept
+            total = np.maximum(some.sum(axis=1, keepdims=True), TINY)
+            return [some / total if number == axis else each for number, each in enumerate(weights)]
+
+        return change
+
+    return leaving(0), leaving(1)

@@ -1,0 +1,265 @@
+"""Several models in one group: how frequent each is, and who follows which.
+
+Everyone follows one of the models, with frequencies that are unknown (a Dirichlet prior), and within a model people are
+distributed as in its group model: ``p(choices) = sum_m f_m p(choices | group_m)``. Frequencies and all groups are
+sampled jointly, so that a group is learned from those who follow its model.
+
+**The Monte Carlo error of the evidences.** A person's likelihood under a model is known up to a factor ``exp(error)``,
+from finitely many filters. To put that error into the model and integrate over it would not do: a symmetric error has
+the same expected factor whatever the group's parameters are, so that the likelihood is only rescaled, and the posterior
+is as sure as before. It would also treat a property of the computer as one of the person. Instead, errors are imputed:
+drawn many times from their distribution, the posterior is found for each draw as if those were the true evidences, and
+the posteriors are averaged with equal weights. What is uncertain by luck then widens the frequencies, and moves
+everyone's probabilities towards each other. The posterior for one draw comes from that without errors by importance
+weights, smoothed as in PSIS; their k-hat says whether the errors are small enough for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import arviz as az
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from holmes_fit.errors import Problems, Quoted
+from holmes_fit.pooling.draws import GroupDraws, People
+from holmes_fit.pooling.lattices import Lattices, check_same_people, merge
+from holmes_fit.pooling.priors import GroupPrior, scaled
+from holmes_fit.pooling.sampling import Diagnostics, GroupTerm, Sampling, diagnose, nuts
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+IMPUTATIONS = 50
+LARGEST_K_HAT = 0.7  # above, importance weights cannot be trusted
+FAILING_SHARE = 0.05  # of the imputations that may have a larger k-hat before it is said
+EVERYONE = "everyone"
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """A group of people who follow several models.
+
+    Parameters
+    ----------
+    lattices
+        What everyone's choices say, a model after the other.
+    groups, group_of
+        The groups of people that have frequencies of their own, and the number of everyone's group.
+    draws
+        The posterior of the group of each model, chain after chain.
+    log_likelihood
+        Draws x people x models: of a person's choices under a model's group, on the lattice as it was fitted.
+    sampled_frequency
+        Draws x groups x models, as if there were no Monte Carlo error.
+    frequency
+        Draws x groups x models, with it.
+    probability
+        People x models: the posterior probability that a person follows a model, with it.
+    k_hat
+        Of every imputation.
+    idata, diagnostics
+        The draws for ArviZ, without Monte Carlo error, and whether NUTS has done its work.
+    """
+
+    lattices: tuple[Lattices, ...]
+    groups: tuple[str, ...]
+    group_of: NDArray[np.intp]
+    draws: tuple[GroupDraws, ...]
+    log_likelihood: NDArray[np.float64]
+    sampled_frequency: NDArray[np.float64]
+    frequency: NDArray[np.float64]
+    probability: NDArray[np.float64]
+    k_hat: NDArray[np.float64]
+    idata: az.InferenceData
+    diagnostics: Diagnostics
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        return tuple(lattices.model for lattices in self.lattices)
+
+    @property
+    def subjects(self) -> tuple[str, ...]:
+        return self.lattices[0].subjects
+
+    @property
+    def warnings(self) -> list[str]:
+        """What a reader must know before using the results; nothing if all is well."""
+        found = self.diagnostics.warnings
+        share = float(np.mean(self.k_hat > LARGEST_K_HAT))
+        if share > FAILING_SHARE:
+            found.append(
+                f"the Monte Carlo error of the evidences is too large to be carried through ({share:.0%} of the "
+                f"imputations have a k-hat above {LARGEST_K_HAT}): frequencies are less certain than they look; fit "
+                "with more replicates"
+            )
+        return found
+
+
+def mix_models(
+    lattices: Sequence[Lattices],
+    *,
+    groups: Mapping[str, str] | None = None,
+    prior: GroupPrior | None = None,
+    sampling: Sampling | None = None,
+    concentration: float = 1.0,
+    imputations: int = IMPUTATIONS,
+) -> Mixture:
+    """Fit the mixture of several models.
+
+    Parameters
+    ----------
+    lattices
+        Everyone's lattices, one set for each model.
+    groups
+        Everyone's group, where groups have frequencies of their own. They share the rest.
+    prior, sampling
+        As for :func:`pool_people`, for the group of every model.
+    concentration
+        Of the Dirichlet prior: 1 for all frequencies equally likely.
+    imputations
+        How often the Monte Carlo errors of the evidences are drawn.
+
+    Raises
+    ------
+    InputError
+        If there are fewer than two models or people, or models were fitted on different people.
+    """
+    prior, sampling = prior or GroupPrior(), sampling or Sampling()
+    _check(lattices)
+    names, group_of = _group_numbers(lattices[0].subjects, groups)
+    terms = []
+    for each in lattices:
+        merged = merge(each)
+        terms.append(GroupTerm(each, merged, scaled(prior, merged.axes), {}, label=each.model))
+    idata = nuts(mixture_model(terms, names, group_of, concentration), sampling)
+    draws = tuple(term.draws(idata["posterior"]) for term in terms)
+    exact = [People(term.lattices, own).log_likelihood() for term, own in zip(terms, draws, strict=True)]
+    log_likelihood = np.stack(exact, axis=-1)
+    frequency = idata["posterior"]["frequency"].values.reshape(-1, len(names), len(terms))
+    errors = np.column_stack([each.log_evidence_error for each in lattices])
+    imputed = impute(log_likelihood, frequency, group_of, errors, imputations, sampling.seed)
+    return Mixture(
+        lattices=tuple(lattices),
+        groups=names,
+        group_of=group_of,
+        draws=draws,
+        log_likelihood=log_likelihood,
+        sampled_frequency=frequency,
+        frequency=imputed.frequency,
+        probability=imputed.probability,
+        k_hat=imputed.k_hat,
+        idata=idata,
+        diagnostics=diagnose(idata),
+    )
+
+
+def mixture_model(
+    terms: Sequence[GroupTerm], groups: Sequence[str], group_of: NDArray[np.intp], concentration: float
+) -> pm.Model:
+    """Return the PyMC model of a mixture."""
+    coords: dict[str, Sequence[str]] = {"group": groups, "model": [term.lattices.model for term in terms]}
+    for term in terms:
+        coords |= term.coords
+    with pm.Model(coords=coords) as model:
+        prior = np.full((len(groups), len(terms)), concentration)
+        frequency = pm.Dirichlet("frequency", prior, dims=("group", "model"))
+        log_likelihood = pt.stack([term.log_likelihood() for term in terms], axis=1)
+        joint = pt.log(frequency)[group_of] + log_likelihood
+        pm.Potential("people", pt.logsumexp(joint, axis=1).sum())
+    return model
+
+
+@dataclass(frozen=True)
+class Imputed:
+    """Frequencies (draws x groups x models), probabilities (people x models), and the k-hat of every imputation."""
+
+    frequency: NDArray[np.float64]
+    probability: NDArray[np.float64]
+    k_hat: NDArray[np.float64]
+
+
+def impute(
+    log_likelihood: NDArray[np.float64],
+    frequency: NDArray[np.float64],
+    group_of: NDArray[np.intp],
+    errors: NDArray[np.float64],
+    imputations: int,
+    seed: int,
+) -> Imputed:
+    """Average the posterior over the Monte Carlo errors of the evidences (see the top of this module).
+
+    Parameters
+    ----------
+    log_likelihood
+        Draws x people x models, without errors.
+    frequency
+        Draws x groups x models, sampled without errors.
+    group_of
+        Everyone's group.
+    errors
+        People x models: SDs of the errors.
+    imputations
+        How many errors are drawn for every person and model.
+    seed
+        Chooses them.
+    """
+    rng = np.random.default_rng([seed, 3])
+    n = len(log_likelihood)
+    with np.errstate(divide="ignore"):
+        joint = np.log(frequency)[:, group_of] + log_likelihood
+    without = logsumexp(joint, axis=2)
+    kept, probability, k_hats = [], np.zeros(errors.shape), []
+    for _ in range(imputations):
+        moved = joint + errors * rng.standard_normal(errors.shape)
+        total = logsumexp(moved, axis=2)
+        weights, k_hat = _smoothed_weights((total - without).sum(axis=1))
+        probability += np.einsum("k,ksm->sm", weights, np.exp(moved - total[:, :, None])) / imputations
+        kept.append(frequency[_resampled(weights, -(-n // imputations), rng)])
+        k_hats.append(k_hat)
+    return Imputed(np.concatenate(kept), probability, np.array(k_hats))
+
+
+def _smoothed_weights(log_weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+    """Return importance weights that sum to 1, and their k-hat."""
+    if np.ptp(log_weights) < 1e-9:  # no errors: all draws count alike
+        return np.full(len(log_weights), 1 / len(log_weights)), -np.inf
+    smoothed, k_hat = az.psislw(log_weights)
+    weights = np.exp(np.asarray(smoothed))
+    return weights / weights.sum(), float(k_hat)
+
+
+def _resampled(weights: NDArray[np.float64], n: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Choose draws by their weights, systematically: with as little luck as there can be."""
+    places = (np.arange(n) + rng.random()) / n
+    return np.minimum(np.searchsorted(np.cumsum(weights), places), len(weights) - 1)
+
+
+def _group_numbers(
+    subjects: Sequence[str], groups: Mapping[str, str] | None
+) -> tuple[tuple[str, ...], NDArray[np.intp]]:
+    if groups is None:
+        return (EVERYONE,), np.zeros(len(subjects), dtype=np.intp)
+    problems = Problems()
+    lacking = [subject for subject in subjects if subject not in groups]
+    if lacking:
+        problems.add("groups", Quoted(f"no group for {', '.join(lacking)}"), "a group for everyone")
+    problems.raise_if_any()
+    names = sorted({groups[subject] for subject in subjects})
+    return tuple(names), np.array([names.index(groups[subject]) for subject in subjects], dtype=np.intp)
+
+
+def _check(lattices: Sequence[Lattices]) -> None:
+    problems = Problems()
+    if len(lattices) < 2:
+        problems.add("models", Quoted(f"{len(lattices)}"), "at least two models to compare")
+    elif len(lattices[0].subjects) < 2:
+        problems.add("people", Quoted("one person"), "at least two people", "For one person, look at the evidences.")
+    problems.raise_if_any()
+    check_same_people(lattices)

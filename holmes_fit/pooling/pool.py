@@ -1,0 +1,237 @@
+"""The group model of one latent-cause model: sampled, checked, and its people under it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pymc as pm
+from numpy.typing import NDArray
+
+from holmes_fit.errors import Problems, Quoted
+from holmes_fit.pooling.covariates import Design, make_designs
+from holmes_fit.pooling.draws import Designs, GroupDraws, People, half_lattices
+from holmes_fit.pooling.lattices import Lattices, MergedAxis, MergedLattices, merge
+from holmes_fit.pooling.priors import GroupPrior, draw_prior, scaled
+from holmes_fit.pooling.sampling import Diagnostics, GroupTerm, Sampling, diagnose, nuts
+
+if TYPE_CHECKING:
+    import arviz as az
+    import pandas as pd
+
+FEWEST = 3  # people; with fewer, a spread is nothing but its prior
+FOR_PEOPLE = 500  # draws of the group over which a person's posterior is averaged
+FOR_ERRORS = 100
+DRAWS_OF_PERSON = 1000
+LARGEST_ERROR = 0.5  # nats
+
+
+@dataclass(frozen=True)
+class LatticeErrors:
+    """How much the log-likelihood of the whole group depends on the lattice: SDs over draws of the group, in nats.
+
+    What is the same for all draws does not matter for the group, so that SDs are what counts.
+
+    Parameters
+    ----------
+    merging
+        Of the difference that merging cells makes.
+    halves
+        By parameter, of half the difference between the two interleaved halves of its nodes. Nodes have their own
+        draws of the filters, so that it takes in the noise of the likelihood as well.
+    """
+
+    merging: float
+    halves: Mapping[str, float]
+
+    @property
+    def warnings(self) -> list[str]:
+        """What a reader must know."""
+        found = []
+        if self.merging > LARGEST_ERROR:
+            found.append(f"merging cells of the lattice changes the group's log-likelihood by {self.merging:.2f} nats")
+        rough = [f"{name} {error:.2f}" for name, error in self.halves.items() if error > LARGEST_ERROR]
+        if rough:
+            found.append(
+                f"the two halves of the lattice disagree ({', '.join(rough)} nats): its nodes are too far apart or too "
+                "noisy; fit with more nodes or replicates"
+            )
+        return found
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """A group, and its people under it.
+
+    Parameters
+    ----------
+    lattices
+        What everyone's choices say.
+    designs
+        By parameter, where its mean depends on covariates.
+    prior, sampling
+        How it was computed.
+    merged
+        The lattices that NUTS walked on.
+    draws
+        The group's posterior, chain after chain.
+    idata
+        The same for ArviZ.
+    diagnostics, errors
+        Whether it can be trusted.
+    """
+
+    lattices: Lattices
+    designs: Mapping[str, Design]
+    prior: GroupPrior
+    sampling: Sampling
+    merged: MergedLattices
+    draws: GroupDraws
+    idata: az.InferenceData
+    diagnostics: Diagnostics
+    errors: LatticeErrors
+
+    @property
+    def model(self) -> str:
+        return self.lattices.model
+
+    @property
+    def warnings(self) -> list[str]:
+        """What a reader must know before using the results; nothing if all is well."""
+        return self.diagnostics.warnings + self.errors.warnings
+
+    @cached_property
+    def matrices(self) -> Designs:
+        """The designs by the number of the parameter."""
+        return _by_number(self.lattices, self.designs)
+
+    @cached_property
+    def log_likelihood(self) -> NDArray[np.float64]:
+        """Draws x people: log-likelihood of a person's choices under the group, on the lattice as it was fitted."""
+        return People(self.lattices, self.draws, self.matrices).log_likelihood()
+
+    @cached_property
+    def mass(self) -> NDArray[np.float64]:
+        """People x nodes: each person's posterior, averaged over the posterior of the group."""
+        people = People(self.lattices, self.draws.thinned(FOR_PEOPLE), self.matrices)
+        return np.stack([people.mass(person) for person in range(len(self.lattices.subjects))])
+
+    def draw_people(self, n: int = DRAWS_OF_PERSON) -> NDArray[np.float64]:
+        """Return people x draws x parameters, natural values: a node by its mass, then a place within its cell."""
+        rng = np.random.default_rng([self.sampling.seed, 1])
+        found = []
+        for mass in self.mass:
+            nodes = np.unravel_index(rng.choice(mass.size, size=n, p=mass.ravel()), mass.shape)
+            columns = [
+                axis.to_natural(axis.positions[node] + axis.spacing * (rng.random(n) - 0.5))
+                for axis, node in zip(self.lattices.axes, nodes, strict=True)
+            ]
+            found.append(np.column_stack(columns))
+        return np.stack(found)
+
+
+def pool_people(
+    lattices: Lattices,
+    *,
+    formulas: Sequence[str] = (),
+    people: pd.DataFrame | None = None,
+    prior: GroupPrior | None = None,
+    sampling: Sampling | None = None,
+) -> Pooled:
+    """Fit the group model of one latent-cause model.
+
+    On the scales of search, people are normally distributed about a mean, which may depend on covariates, with a
+    spread for each parameter. A person's likelihood under a group is a sum over the lattice, so that NUTS samples
+    nothing but means, spreads and effects.
+
+    Parameters
+    ----------
+    lattices
+        Everyone's lattices, from :func:`load_lattices`.
+    formulas
+        Such as ``"alpha ~ group + age"``; at most one for each parameter.
+    people
+        The covariates: a row for each person, with the column ``subject``.
+    prior
+        What is held likely of the group.
+    sampling
+        How NUTS is run.
+
+    Raises
+    ------
+    InputError
+        If there are too few people, nothing is free, or a formula or covariate cannot be used.
+    """
+    prior, sampling = prior or GroupPrior(), sampling or Sampling()
+    _check(lattices)
+    designs = {}
+    if formulas:
+        table = _no_covariates(lattices) if people is None else people
+        designs = make_designs(formulas, table, lattices.subjects, lattices.names)
+    merged = merge(lattices)
+    term = GroupTerm(lattices, merged, scaled(prior, merged.axes), _by_number(lattices, designs))
+    idata = nuts(group_model(term, designs), sampling)
+    draws = term.draws(idata["posterior"])
+    return Pooled(
+        lattices=lattices,
+        designs=designs,
+        prior=prior,
+        sampling=sampling,
+        merged=merged,
+        draws=draws,
+        idata=idata,
+        diagnostics=diagnose(idata),
+        errors=lattice_errors(lattices, merged, draws, term.designs),
+    )
+
+
+def group_model(term: GroupTerm, designs: Mapping[str, Design] | None = None) -> pm.Model:
+    """Return the PyMC model of one group."""
+    columns = {term.named(f"effect_of_{name}"): design.columns for name, design in (designs or {}).items()}
+    with pm.Model(coords={**term.coords, **columns}) as model:
+        pm.Potential("people", term.log_likelihood().sum())
+    return model
+
+
+def lattice_errors(
+    lattices: Lattices, merged: MergedLattices, draws: GroupDraws, designs: Designs | None = None
+) -> LatticeErrors:
+    """Measure what merging costs, and whether the halves of the lattice agree, at some draws of the group."""
+    some = draws.thinned(FOR_ERRORS)
+    people = People(lattices, some, designs)
+    merging = people.log_likelihood().sum(axis=1) - People(merged, some, designs).log_likelihood().sum(axis=1)
+    halves = {}
+    for number, axis in enumerate(lattices.axes):
+        even, odd = (people.log_likelihood(half).sum(axis=1) for half in half_lattices(axis.nodes, number))
+        halves[axis.name] = float(np.std(even - odd) / 2)
+    return LatticeErrors(float(np.std(merging)), halves)
+
+
+def prior_draws(axes: Sequence[MergedAxis], prior: GroupPrior, n: int, seed: int) -> GroupDraws:
+    """Return draws of groups from the prior."""
+    return draw_prior(scaled(prior, axes), n, np.random.default_rng([seed, 2]))
+
+
+def _by_number(lattices: Lattices, designs: Mapping[str, Design]) -> Designs:
+    return {lattices.names.index(name): design.matrix for name, design in designs.items()}
+
+
+def _no_covariates(lattices: Lattices) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame({"subject": list(lattices.subjects)})
+
+
+def _check(lattices: Lattices) -> None:
+    problems = Problems()
+    where = f"model {lattices.model}"
+    people = len(lattices.subjects)
+    if people < FEWEST:
+        seen = Quoted("one person" if people == 1 else f"{people} people")
+        problems.add(where, seen, f"at least {FEWEST} people", "A group's spread cannot be seen from fewer.")
+    if not lattices.axes:
+        problems.add(where, Quoted("no free parameters"), "a model with something to pool")
+    problems.raise_if_any()

@@ -1,0 +1,275 @@
+"""What is kept of pooling: tables for people, ArviZ's NetCDF for posteriors, and a summary in plain words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import arviz as az
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+
+from holmes_fit.errors import Problems, nearest
+from holmes_fit.pooling.lattices import fitted_models, load_lattices
+from holmes_fit.pooling.pool import Pooled, pool_people, prior_draws
+from holmes_fit.pooling.priors import GroupPrior, prior_predictive
+from holmes_fit.pooling.sampling import Sampling
+from holmes_fit.runs import Run
+from holmes_fit.spaces import FreeParameter
+
+INTERVAL = (0.025, 0.5, 0.975)
+PRIOR_DRAWS = 500
+
+
+def pool(
+    run: Run,
+    models: Sequence[str] | None = None,
+    *,
+    formulas: Sequence[str] = (),
+    leave_out: Collection[str] = (),
+    prior: GroupPrior | None = None,
+    sampling: Sampling | None = None,
+) -> dict[str, Pooled]:
+    """Pool the people of a run, model by model, and write the results into its folder.
+
+    Files are ``group.csv``, ``pooled.csv``, ``pooling_prior.csv`` and, for each model, ``pool_MODEL.nc``.
+
+    Parameters
+    ----------
+    run
+        The run folder of a fit.
+    models
+        Some of its models; all that have anything to pool by default.
+    formulas
+        Such as ``"alpha ~ group + age"``, with covariates from the run's ``subjects.csv``. A formula is used in all
+        models that have its parameter.
+    leave_out
+        People who are not pooled.
+    prior, sampling
+        See :func:`pool_people`.
+
+    Raises
+    ------
+    InputError
+        See :func:`load_lattices` and :func:`pool_people`.
+    """
+    chosen = fitted_models(run) if models is None else tuple(models)
+    loaded = {name: load_lattices(run, name, leave_out) for name in chosen}
+    if models is None:
+        loaded = {name: lattices for name, lattices in loaded.items() if lattices.axes}
+    _check_formulas(formulas, [name for lattices in loaded.values() for name in lattices.names])
+    people = run.read_table("subjects.csv", ("subject",)) if formulas else None
+    found = {}
+    for name, lattices in loaded.items():
+        own = [text for text in formulas if _left_side(text) in lattices.names]
+        found[name] = pool_people(lattices, formulas=own, people=people, prior=prior, sampling=sampling)
+    write_pooled(run, list(found.values()))
+    return found
+
+
+def _left_side(formula: str) -> str:
+    return formula.partition("~")[0].strip()
+
+
+def _check_formulas(formulas: Sequence[str], parameters: Sequence[str]) -> None:
+    problems = Problems()
+    known = list(dict.fromkeys(parameters))
+    for text in formulas:
+        if _left_side(text) not in known:
+            seen = _left_side(text)
+            problems.add(f"formula {text!r}", seen, f"a free parameter: {', '.join(known)}", nearest(seen, known))
+    problems.raise_if_any()
+
+
+def write_pooled(run: Run, pooled: Sequence[Pooled]) -> list[Path]:
+    """Write what was found about some models into the run folder, and return the files."""
+    paths = [
+        run.write_table("group.csv", pd.concat([group_table(each) for each in pooled], ignore_index=True)),
+        run.write_table("pooled.csv", pd.concat([people_table(each) for each in pooled], ignore_index=True)),
+        run.write_table("pooling_prior.csv", pd.concat([prior_table(each) for each in pooled], ignore_index=True)),
+    ]
+    for each in pooled:
+        name = f"pool_{each.model}.nc"
+        with run.writing(name) as temporary:
+            to_arviz(each).to_netcdf(str(temporary), engine="h5netcdf")
+        paths.append(run.path(name))
+    return paths
+
+
+# --------------------------------------------------------------------------------------------------------- tables
+
+
+def people_table(pooled: Pooled) -> pd.DataFrame:
+    """Return a row for each person and parameter: estimates under the group, which shrink towards it.
+
+    Columns are those of ``fits.csv``: natural values, and mean and SD on the scale of search.
+    """
+    rows = []
+    for person, subject in enumerate(pooled.lattices.subjects):
+        for number, axis in enumerate(pooled.lattices.axes):
+            others = tuple(i for i in range(len(pooled.lattices.axes)) if i != number)
+            marginal = pooled.mass[person].sum(axis=others)
+            rows.append(
+                {"subject": subject, "model": pooled.model, "parameter": axis.name, **_described(axis, marginal)}
+            )
+    return pd.DataFrame(rows)
+
+
+def _described(axis: FreeParameter, marginal: NDArray[np.float64]) -> dict[str, float]:
+    """Describe mass along an axis, spread evenly within cells."""
+    edges = np.append(axis.positions - 0.5 * axis.spacing, axis.positions[-1] + 0.5 * axis.spacing)
+    lower, median, upper = axis.to_natural(np.interp(INTERVAL, np.append(0.0, np.cumsum(marginal)), edges))
+    mean, natural_mean = marginal @ axis.positions, marginal @ axis.values
+    return {
+        "mean": float(natural_mean),
+        "sd": float(np.sqrt(marginal @ (axis.values - natural_mean) ** 2)),
+        "lower": float(lower),
+        "median": float(median),
+        "upper": float(upper),
+        "mean_on_scale": float(mean),
+        "sd_on_scale": float(np.sqrt(marginal @ (axis.positions - mean) ** 2 + axis.spacing**2 / 12)),
+    }
+
+
+def group_table(pooled: Pooled) -> pd.DataFrame:
+    """Return a row for each quantity of the group: means, spreads, effects and contrasts.
+
+    ``scale`` says whether it is on the scale of search or natural. The median of a parameter on the natural scale is
+    that of people whose covariates are as in the cohort on average. Contrasts are differences of such medians.
+    """
+    rows = []
+    for parameter, quantity, name, scale, values in _quantities(pooled):
+        lower, median, upper = np.quantile(values, INTERVAL)
+        by_chain = values.reshape(pooled.sampling.chains, -1)
+        rows.append(
+            {
+                "model": pooled.model,
+                "parameter": parameter,
+                "quantity": quantity,
+                "name": name,
+                "scale": scale,
+                "mean": values.mean(),
+                "sd": values.std(),
+                "lower": lower,
+                "median": median,
+                "upper": upper,
+                "probability_above_0": np.mean(values > 0) if quantity in ("effect", "contrast") else np.nan,
+                "r_hat": float(az.rhat(by_chain)),
+                "ess_bulk": float(az.ess(by_chain, method="bulk")),
+                "ess_tail": float(az.ess(by_chain, method="tail")),
+                "divergences": pooled.diagnostics.divergences,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+Quantity = tuple[str, str, str, str, NDArray[np.float64]]
+
+
+def _quantities(pooled: Pooled) -> Iterator[Quantity]:
+    for number, axis in enumerate(pooled.lattices.axes):
+        design = pooled.designs.get(axis.name)
+        average = None if design is None else design.matrix.mean(axis=0)
+        mean = pooled.draws.mean_at(number, average)
+        search = axis.parameter.scale
+        yield axis.name, "mean", "", search, mean
+        yield axis.name, "median", "", "natural", axis.to_natural(mean)
+        yield axis.name, "spread", "", search, pooled.draws.spread[:, number]
+        if design is None:
+            continue
+        for column, name in enumerate(design.columns):
+            yield axis.name, "effect", name, search, pooled.draws.effects[number][:, column]
+        for contrast in design.contrasts:
+            above, below = (
+                axis.to_natural(pooled.draws.mean_at(number, row)) for row in (contrast.above, contrast.below)
+            )
+            yield axis.name, "contrast", contrast.name, "natural", above - below
+
+
+def prior_table(pooled: Pooled) -> pd.DataFrame:
+    """Return the prior predictive check: what the prior of the group implies for people."""
+    table = prior_predictive(pooled.prior, pooled.merged.axes, rng=np.random.default_rng([pooled.sampling.seed, 2]))
+    table.insert(0, "model", pooled.model)
+    return table
+
+
+# --------------------------------------------------------------------------------------------------------- ArviZ
+
+
+def to_arviz(pooled: Pooled) -> az.InferenceData:
+    """Return everything about a group for ArviZ.
+
+    Beside what NUTS has sampled: ``log_likelihood`` of every person, for leave-one-subject-out; ``prior``; and the
+    groups ``individuals``, people's own draws on the natural scale, and ``lattice_error``.
+    """
+    chains = pooled.sampling.chains
+    shape = (chains, len(pooled.draws) // chains)
+    subject, parameter = list(pooled.lattices.subjects), list(pooled.lattices.names)
+    coords: dict[str, Any] = {"subject": subject, "parameter": parameter}
+    prior = prior_draws(pooled.merged.axes, pooled.prior, PRIOR_DRAWS, pooled.sampling.seed)
+    pointwise = pooled.log_likelihood.reshape(*shape, -1)
+    groups = {
+        "log_likelihood": xr.Dataset({"choices": (("chain", "draw", "subject"), pointwise)}, coords),
+        "prior": xr.Dataset(
+            {name: (("chain", "draw", "parameter"), getattr(prior, name)[None]) for name in ("mean", "spread")}, coords
+        ),
+        "individuals": xr.Dataset({"value": (("subject", "sample", "parameter"), pooled.draw_people())}, coords),
+        "lattice_error": xr.Dataset(
+            {
+                "merging": pooled.errors.merging,
+                "halves": ("parameter", [pooled.errors.halves[name] for name in parameter]),
+            },
+            coords,
+        ),
+    }
+    result = pooled.idata.copy()
+    result["posterior"].attrs |= {
+        "model": pooled.model,
+        "formulas": json.dumps([design.formula for design in pooled.designs.values()]),
+        "prior": json.dumps(asdict(pooled.prior)),
+        "warnings": json.dumps(pooled.warnings),
+    }
+    result.add_groups(groups)
+    return result
+
+
+# --------------------------------------------------------------------------------------------------------- words
+
+
+def in_words(pooled: Mapping[str, Pooled]) -> str:
+    """Return what was found, for people: groups, spreads, contrasts, how far individuals moved, and warnings."""
+    return "\n\n".join(_words(each) for each in pooled.values())
+
+
+def _words(pooled: Pooled) -> str:
+    table = group_table(pooled)
+    lines = [f"{pooled.model}: {len(pooled.lattices.subjects)} people pooled."]
+    for axis in pooled.lattices.axes:
+        own = table[table["parameter"] == axis.name].set_index("quantity")
+        middle, spread = own.loc["median"], own.loc["spread"]
+        lines.append(
+            f"  {axis.name}: group median {middle['median']:.3g} (95% {middle['lower']:.3g} to {middle['upper']:.3g}); "
+            f"people spread by {spread['median']:.2f} on the {axis.parameter.scale} scale "
+            f"(95% {spread['lower']:.2f} to {spread['upper']:.2f})."
+        )
+    for _, row in table[table["quantity"] == "contrast"].iterrows():
+        sure = max(row["probability_above_0"], 1 - row["probability_above_0"])
+        direction = "higher" if row["median"] > 0 else "lower"
+        lines.append(
+            f"  {row['parameter']}, {row['name']}: {row['median']:+.3g} (95% {row['lower']:+.3g} to "
+            f"{row['upper']:+.3g}); {direction} with probability {sure:.3f}."
+        )
+    checks = pooled.diagnostics
+    halves = ", ".join(f"{name} {error:.2f}" for name, error in pooled.errors.halves.items())
+    lines.append(
+        f"  Checks: {checks.divergences} divergences, R-hat {checks.r_hat:.3f}, "
+        f"effective draws {min(checks.ess_bulk, checks.ess_tail):.0f}; lattice error in nats: {halves}; "
+        f"merging {pooled.errors.merging:.2f}."
+    )
+    lines += [f"  Warning: {text}." for text in pooled.warnings]
+    return "\n".join(lines)

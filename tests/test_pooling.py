@@ -1,0 +1,348 @@
+"""Group models against computations that share nothing with them: closed forms, quadrature and plain sums."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pymc as pm
+import pytest
+from scipy.special import logsumexp
+from scipy.stats import kstest, multivariate_normal, norm
+
+from holmes_fit.errors import InputError
+from holmes_fit.pooling import GroupPrior, Sampling, in_words, pool_people, prior_predictive
+from holmes_fit.pooling.draws import GroupDraws, People, node_weights
+from holmes_fit.pooling.lattices import Lattices, merge
+from holmes_fit.pooling.pool import Pooled, group_model, lattice_errors
+from holmes_fit.pooling.priors import Scaled, draw_prior, scaled
+from holmes_fit.pooling.results import group_table, people_table, to_arviz
+from holmes_fit.pooling.sampling import Diagnostics, GroupTerm
+from tests.toy_lattices import gaussian_lattices, log_axis
+
+SEED = 20260
+MEASURED = np.random.default_rng(SEED).normal(0.3, np.hypot(0.6, 0.4), size=12)
+SMALL = Sampling(chains=4, tune=500, draws=500, seed=SEED, cores=1)
+
+
+def cohort(people: int, rng: np.random.Generator, error: float = 0.4) -> Lattices:
+    measured = rng.normal(0.3, np.hypot(0.6, error), size=(people, 1))
+    return gaussian_lattices(measured, np.array([[error**2]]), [log_axis()])
+
+
+def draws_of(rng: np.random.Generator, n: int, parameters: int) -> GroupDraws:
+    return GroupDraws(rng.normal(0.2, 0.4, size=(n, parameters)), np.exp(rng.normal(-0.5, 0.3, size=(n, parameters))))
+
+
+def log_excess(draws: GroupDraws, prior: Scaled) -> np.ndarray:
+    """Return what has a normal prior: the logarithm of the spread beyond what is resolved."""
+    return 0.5 * np.log(draws.spread**2 - prior.least_spread**2)
+
+
+# ------------------------------------------------------------------------------------------- people under a group
+
+
+def test_a_person_integrates_out_as_a_normal_distribution_says() -> None:
+    """Measured with normal errors in a normal group: the marginal is normal, with the variances added."""
+    rng = np.random.default_rng(SEED)
+    error = np.array([[0.25, 0.1], [0.1, 0.36]])
+    measured = rng.normal(0.0, 0.8, size=(5, 2))
+    lattices = gaussian_lattices(measured, error, [log_axis("alpha"), log_axis("omega")])
+    draws = draws_of(rng, 7, 2)
+    found = People(lattices, draws).log_likelihood()
+    for k, s in itertools.product(range(7), range(5)):
+        marginal = multivariate_normal(draws.mean[k], error + np.diag(draws.spread[k] ** 2))
+        assert found[k, s] == pytest.approx(marginal.logpdf(measured[s]), abs=2e-3)
+
+
+def test_mass_of_a_person_is_that_of_a_normal_posterior() -> None:
+    rng = np.random.default_rng(SEED)
+    lattices = gaussian_lattices(np.array([[1.2], [-0.4], [0.1]]), np.array([[0.25]]), [log_axis(nodes=96)])
+    one = GroupDraws(np.array([[0.2]]), np.array([[0.7]]))
+    positions = lattices.axes[0].positions
+    for person, measured in enumerate((1.2, -0.4, 0.1)):
+        mass = People(lattices, one).mass(person)
+        precision = 1 / 0.25 + 1 / 0.49
+        mean = (measured / 0.25 + 0.2 / 0.49) / precision
+        assert mass @ positions == pytest.approx(mean, abs=1e-3)
+        assert mass @ (positions - mean) ** 2 == pytest.approx(1 / precision, rel=1e-3)
+    # Over several draws it is the mean of their posteriors.
+    draws = draws_of(rng, 3, 1)
+    each = [People(lattices, draws.chosen(np.array([k]))).mass(1) for k in range(3)]
+    np.testing.assert_allclose(People(lattices, draws).mass(1), np.mean(each, axis=0), atol=1e-12)
+
+
+def test_covariates_move_the_mean_of_each_person() -> None:
+    rng = np.random.default_rng(SEED)
+    lattices = cohort(4, rng)
+    design = np.array([[0.0], [1.0], [-0.5], [2.0]])
+    draws = GroupDraws(np.array([[0.1]]), np.array([[0.6]]), {0: np.array([[0.7]])})
+    found = People(lattices, draws, {0: design}).log_likelihood()
+    for person in range(4):
+        moved = GroupDraws(draws.mean + 0.7 * design[person], draws.spread)
+        assert found[0, person] == pytest.approx(People(lattices, moved).log_likelihood()[0, person])
+
+
+# ------------------------------------------------------------------------------------------- merging
+
+
+def test_merging_is_undone_by_a_narrower_density() -> None:
+    """Merged cells give nearly the same likelihoods, and far better ones than without the correction."""
+    rng = np.random.default_rng(SEED)
+    lattices = gaussian_lattices(rng.normal(0, 0.8, size=(6, 1)), np.array([[0.04]]), [log_axis(nodes=41)])
+    merged = merge(lattices)
+    (axis,) = merged.axes
+    assert axis.together == 2
+    assert axis.nodes == 21  # the last holds one cell
+    assert merged.likelihood.sum() == pytest.approx(sum(lattices.likelihood_of(s).sum() for s in range(6)))
+    draws = GroupDraws(rng.normal(0, 0.3, size=(50, 1)), rng.uniform(0.4, 0.8, size=(50, 1)))
+    fitted = People(lattices, draws).log_likelihood()
+    error = np.abs(People(merged, draws).log_likelihood() - fitted).max()
+    plain = np.stack(
+        [
+            np.log(node_weights(axis.positions, draws.mean[:, 0], draws.spread[:, 0]) @ merged.likelihood[s] / 2)
+            + merged.highest[s]
+            for s in range(6)
+        ],
+        axis=1,
+    )
+    uncorrected = np.abs(plain - fitted).max()
+    assert error < 0.02
+    assert error < uncorrected / 4
+
+
+def test_fine_axes_are_merged_and_coarse_ones_are_not() -> None:
+    lattices = gaussian_lattices(
+        np.zeros((3, 2)), np.eye(2), [log_axis("alpha", nodes=95), log_axis("omega", nodes=12)]
+    )
+    fine, coarse = merge(lattices).axes
+    assert (fine.together, coarse.together) == (4, 1)
+    assert fine.least_spread <= 0.3 < 2 * fine.least_spread
+
+
+def test_halves_of_a_lattice_agree_where_it_is_smooth_and_not_where_it_is_rough() -> None:
+    rng = np.random.default_rng(SEED)
+    smooth = cohort(10, rng)
+    draws = draws_of(rng, 100, 1)
+    rough = Lattices(
+        **{**vars(smooth), "log_likelihood": smooth.log_likelihood + rng.normal(0, 1.0, smooth.log_likelihood.shape)}
+    )
+    errors = {name: lattice_errors(each, merge(each), draws) for name, each in (("smooth", smooth), ("rough", rough))}
+    assert errors["smooth"].halves["alpha"] < 0.02
+    assert errors["smooth"].merging < 0.1
+    assert errors["rough"].halves["alpha"] > 0.5
+    assert "the two halves of the lattice disagree (alpha" in errors["rough"].warnings[0]
+
+
+# ------------------------------------------------------------------------------------------- what PyMC is given
+
+
+@pytest.mark.parametrize("personal", [(), (0,), (1,), (0, 1, 2)])
+def test_the_graph_is_the_plain_sum(personal: tuple[int, ...]) -> None:
+    """PyMC's log density is that of the prior and of the plain twin, with covariates on any of the axes."""
+    rng = np.random.default_rng(SEED)
+    axes = [log_axis("alpha", 33), log_axis("omega", 20), log_axis("beta", 12)]
+    lattices = gaussian_lattices(rng.normal(0, 0.7, size=(4, 3)), np.diag([0.2, 0.3, 0.5]), axes)
+    merged = merge(lattices)
+    prior = scaled(GroupPrior(), merged.axes)
+    designs = {number: rng.normal(size=(4, 2)) for number in personal}
+    term = GroupTerm(lattices, merged, prior, designs)
+    with pm.Model(coords={**term.coords, **{f"effect_of_{axes[i].name}": ["a", "b"] for i in personal}}) as model:
+        by_person = term.log_likelihood()
+    draws = draw_prior(prior, 3, rng, dict.fromkeys(personal, 2))
+    wanted = People(merged, draws, designs).log_likelihood()
+    for k in range(3):
+        point = {"mean": draws.mean[k], "log_excess": log_excess(draws, prior)[k]}
+        point |= {f"effect_{axes[i].name}": draws.effects[i][k] for i in personal}
+        given = {model[name]: value for name, value in point.items()}
+        np.testing.assert_allclose(by_person.eval(given, mode="FAST_COMPILE"), wanted[k], rtol=1e-9)
+
+
+def test_prior_draws_have_the_density_that_pymc_has() -> None:
+    lattices = cohort(3, np.random.default_rng(SEED))
+    merged = merge(lattices)
+    prior = scaled(GroupPrior(spread=0.3), merged.axes)
+    draws = draw_prior(prior, 4000, np.random.default_rng(SEED))
+    assert draws.spread.min() >= merged.axes[0].least_spread
+    model = group_model(GroupTerm(lattices, merged, prior, {}))
+    spread = pm.draw(model["spread"], 4000, random_seed=SEED, mode="FAST_COMPILE")
+    mean = pm.draw(model["mean"], 4000, random_seed=SEED, mode="FAST_COMPILE")
+    assert kstest(draws.spread[:, 0], spread[:, 0]).pvalue > 1e-4
+    assert kstest(draws.mean[:, 0], mean[:, 0]).pvalue > 1e-4
+
+
+def test_prior_predictive_says_where_people_are_expected() -> None:
+    lattices = cohort(3, np.random.default_rng(SEED))
+    table = prior_predictive(GroupPrior(), merge(lattices).axes, n=4000).set_index("parameter")
+    row = table.loc["alpha"]
+    assert row["median"] == pytest.approx(1.0, rel=0.1)
+    # The mean has SD 1, and the median spread is a little above 0.5, by what the lattice cannot resolve.
+    assert 2 * 1.1 < np.log(row["upper"]) < 2 * 1.5
+    assert 0.5 < row["spread_median"] < 0.6
+    assert row["share_at_bounds"] < 0.02
+
+
+@pytest.mark.parametrize(("people", "seen"), [(1, "one person"), (2, "2 people")])
+def test_too_few_people_are_refused(people: int, seen: str) -> None:
+    with pytest.raises(InputError, match=f"saw {seen}; allowed: at least 3 people"):
+        pool_people(cohort(people, np.random.default_rng(SEED)))
+
+
+def test_diagnostics_say_what_is_wrong() -> None:
+    assert not Diagnostics(0, 1.005, 500, 500).warnings
+    found = " ".join(Diagnostics(3, 1.05, 100, 900).warnings)
+    for text in ("3 divergences", "R-hat 1.050", "effective draws 100 (bulk) and 900 (tail)"):
+        assert text in found
+    assert Diagnostics(0, float("nan"), 500, 500).warnings
+
+
+# ------------------------------------------------------------------------------------------- NUTS against quadrature
+
+
+def midpoints(low: float, high: float, n: int) -> np.ndarray:
+    """Return the centres of equal cells, at which a quadrature sums."""
+    return low + (high - low) * (np.arange(n) + 0.5) / n
+
+
+def assert_close(values: np.ndarray, mean: float, sd: float) -> None:
+    """Compare draws with a known mean and SD, within four standard errors for 400 effective draws."""
+    assert values.mean() == pytest.approx(mean, abs=4 * sd / 20)
+    assert values.std() == pytest.approx(sd, rel=4 / np.sqrt(2 * 400))
+
+
+@pytest.fixture(scope="module")
+def pooled() -> Pooled:
+    lattices = gaussian_lattices(MEASURED[:, None], np.array([[0.16]]), [log_axis()])
+    return pool_people(lattices, sampling=SMALL)
+
+
+@pytest.mark.slow
+def test_one_parameter_agrees_with_quadrature(pooled: Pooled) -> None:
+    """Measured values are normal with the variances added: the posterior is a sum over a grid of (mean, spread)."""
+    prior = scaled(GroupPrior(), pooled.merged.axes)
+    mean = midpoints(-2, 3, 300)[:, None]
+    excess = midpoints(-3.5, 1.5, 300)[None, :]
+    log_posterior = norm.logpdf(mean, prior.mean[0], prior.mean_sd[0]) + norm.logpdf(excess, prior.log_excess[0], 0.6)
+    total_sd = np.sqrt(np.exp(2 * excess) + prior.least_spread[0] ** 2 + 0.16)
+    log_posterior = log_posterior + sum(norm.logpdf(value, mean, total_sd) for value in MEASURED)
+    mass = np.exp(log_posterior - logsumexp(log_posterior))
+    for values, grid in ((pooled.draws.mean[:, 0], mean), (log_excess(pooled.draws, prior)[:, 0], excess)):
+        wanted = float((mass * grid).sum())
+        assert_close(values, wanted, float(np.sqrt((mass * (grid - wanted) ** 2).sum())))
+    assert not pooled.warnings
+
+
+@pytest.mark.slow
+def test_tables_and_words_say_what_was_found(pooled: Pooled) -> None:
+    group = group_table(pooled).set_index("quantity")
+    assert group.loc["mean", "mean"] == pytest.approx(pooled.draws.mean.mean())
+    assert group.loc["median", "median"] == pytest.approx(np.exp(group.loc["mean", "median"]), rel=1e-3)
+    assert (group["divergences"] == 0).all()
+    assert (group["r_hat"] < 1.02).all()
+    people = people_table(pooled)
+    assert list(people["subject"]) == list(pooled.lattices.subjects)
+    # Estimates lie between what was measured and the group's mean.
+    towards = (people["mean_on_scale"].to_numpy() - MEASURED) / (pooled.draws.mean.mean() - MEASURED)
+    assert np.all((towards > 0) & (towards < 1))
+    assert np.all(people["lower"] < people["median"])
+    drawn = np.log(pooled.draw_people(4000)[:, :, 0])
+    np.testing.assert_allclose(drawn.mean(axis=1), people["mean_on_scale"], atol=5 * 0.5 / np.sqrt(4000))
+    np.testing.assert_allclose(drawn.std(axis=1), people["sd_on_scale"], rtol=5 / np.sqrt(2 * 4000))
+    text = in_words({"holmes": pooled})
+    assert text.startswith("holmes: 12 people pooled.\n  alpha: group median")
+    assert "0 divergences" in text
+
+
+@pytest.mark.slow
+def test_arviz_file_comes_back_and_the_seed_fixes_it(pooled: Pooled, tmp_path) -> None:
+    import arviz as az
+
+    to_arviz(pooled).to_netcdf(str(tmp_path / "pool_holmes.nc"), engine="h5netcdf")
+    back = az.from_netcdf(str(tmp_path / "pool_holmes.nc"), engine="h5netcdf")
+    np.testing.assert_array_equal(back["posterior"]["mean"], pooled.idata["posterior"]["mean"])
+    assert back["log_likelihood"]["choices"].shape == (4, 500, 12)
+    assert back["individuals"]["value"].shape == (12, 1000, 1)
+    again = pool_people(pooled.lattices, sampling=SMALL)
+    np.testing.assert_array_equal(again.draws.mean, pooled.draws.mean)
+
+
+@pytest.mark.slow
+def test_two_parameters_agree_with_quadrature() -> None:
+    """Errors of the two parameters are correlated, so that the posterior is no product. Quadrature in 4 dimensions."""
+    rng = np.random.default_rng(SEED + 1)
+    error = np.array([[0.3, 0.2], [0.2, 0.3]])
+    true = error + np.diag([0.8**2, 0.5**2])
+    measured = rng.multivariate_normal([0.5, -0.3], true, size=10)
+    lattices = gaussian_lattices(measured, error, [log_axis("alpha", 36), log_axis("omega", 36)])
+    found = pool_people(lattices, sampling=SMALL)
+    prior = scaled(GroupPrior(), found.merged.axes)
+    ends = [(-1.5, 2.5), (-2.2, 1.6), (-3.2, 1.4), (-3.2, 1.4)]
+    grids = np.meshgrid(*[midpoints(low, high, 40) for low, high in ends], indexing="ij", sparse=True)
+    m0, m1, s0, s1 = grids
+    known = error + np.diag(prior.least_spread**2)
+    a, d, b = known[0, 0] + np.exp(2 * s0), known[1, 1] + np.exp(2 * s1), known[0, 1]
+    determinant = a * d - b * b
+    log_posterior = norm.logpdf(m0, 0, prior.mean_sd[0]) + norm.logpdf(m1, 0, prior.mean_sd[1])
+    log_posterior = log_posterior + sum(norm.logpdf(grid, prior.log_excess[i], 0.6) for i, grid in enumerate((s0, s1)))
+    for x, y in measured:
+        square = (d * (x - m0) ** 2 - 2 * b * (x - m0) * (y - m1) + a * (y - m1) ** 2) / determinant
+        log_posterior = log_posterior - 0.5 * (square + np.log(determinant))
+    mass = np.exp(log_posterior - logsumexp(log_posterior))
+    values = [*found.draws.mean.T, *log_excess(found.draws, prior).T]
+    for drawn, grid in zip(values, grids, strict=True):
+        wanted = float((mass * grid).sum())
+        assert_close(drawn, wanted, float(np.sqrt((mass * (grid - wanted) ** 2).sum())))
+    assert not found.warnings
+
+
+@pytest.mark.slow
+def test_effect_of_a_group_is_found_and_shown_as_a_contrast() -> None:
+    """With known spread this is a regression: its effect has a normal posterior, here by quadrature over the spread."""
+    rng = np.random.default_rng(SEED + 2)
+    group = np.repeat([0.0, 1.0], 10)
+    measured = rng.normal(0.2 + 0.9 * group, np.hypot(0.5, 0.3))
+    lattices = gaussian_lattices(measured[:, None], np.array([[0.09]]), [log_axis()])
+    people = pd.DataFrame({"subject": lattices.subjects, "group": np.where(group == 1, "patient", "control")})
+    found = pool_people(lattices, formulas=["alpha ~ group"], people=people, sampling=SMALL)
+    prior = scaled(GroupPrior(), found.merged.axes)
+    excess = midpoints(-3.2, 1.4, 400)
+    design = np.column_stack([np.ones(20), group])
+    before = np.diag([prior.mean_sd[0] ** 2, prior.effect_sd[0] ** 2])
+    log_mass, means, variances = [], [], []
+    for value in excess:
+        noise = np.exp(2 * value) + prior.least_spread[0] ** 2 + 0.09
+        covariance = np.linalg.inv(design.T @ design / noise + np.linalg.inv(before))
+        means.append((covariance @ design.T @ measured / noise)[1])
+        variances.append(covariance[1, 1])
+        marginal = multivariate_normal(np.zeros(20), design @ before @ design.T + noise * np.eye(20))
+        log_mass.append(marginal.logpdf(measured) + norm.logpdf(value, prior.log_excess[0], 0.6))
+    mass = np.exp(np.array(log_mass) - logsumexp(log_mass))
+    wanted = mass @ means
+    assert_close(found.draws.effects[0][:, 0], wanted, np.sqrt(mass @ variances + mass @ (means - wanted) ** 2))
+    contrast = group_table(found).set_index("quantity").loc["contrast"]
+    assert contrast["name"] == "group: patient - control"
+    below = found.draws.mean[:, 0]
+    difference = np.exp(below + found.draws.effects[0][:, 0]) - np.exp(below)
+    assert contrast["median"] == pytest.approx(np.median(difference))
+    assert "alpha, group: patient - control: +" in in_words({"holmes": found})
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_ranks_of_the_truth_are_uniform() -> None:
+    """Simulation-based calibration: groups from the prior, people from the group, measurements from the people."""
+    rng = np.random.default_rng(SEED + 3)
+    axis = log_axis(nodes=40)
+    few = Sampling(chains=2, tune=200, draws=190, cores=1)
+    prior = scaled(GroupPrior(), merge(gaussian_lattices(np.zeros((1, 1)), np.eye(1), [axis])).axes)
+    truths = draw_prior(prior, 24, rng)
+    ranks = []
+    for number in range(24):
+        weights = node_weights(axis.positions, truths.mean[[number], 0], truths.spread[[number], 0])[0]
+        people = axis.positions[rng.choice(axis.nodes, size=10, p=weights)]
+        lattices = gaussian_lattices(rng.normal(people, 0.4)[:, None], np.array([[0.16]]), [axis])
+        found = pool_people(lattices, sampling=Sampling(**{**vars(few), "seed": number})).draws
+        below = [found.mean[::20, 0] < truths.mean[number, 0], found.spread[::20, 0] < truths.spread[number, 0]]
+        ranks.append([np.sum(each) for each in below])
+    spread_out = (np.array(ranks) + rng.random((24, 2))) / 20  # 19 draws have 20 places for the truth
+    for column in spread_out.T:
+        assert kstest(column, "uniform").pvalue > 0.005

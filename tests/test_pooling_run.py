@@ -1,0 +1,94 @@
+"""Pooling from a run folder: what a fit has written is read, and what was found is written beside it."""
+
+from pathlib import Path
+
+import arviz as az
+import numpy as np
+import pandas as pd
+import pytest
+
+from holmes_fit import simulate
+from holmes_fit.errors import InputError
+from holmes_fit.fitting import fit
+from holmes_fit.pooling import Sampling, fitted_models, load_lattices, pool
+from holmes_fit.runs import Run, open_run, read_run
+from tests.toy_lattices import log_axis
+
+SEED = 20262
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Four people with two models that are computed in no time, as they have no particles."""
+    cohort = simulate("weather_prediction", "rescorla_wagner", subjects=4, seed=SEED).cohort
+    folder = tmp_path_factory.mktemp("pooling") / "run"
+    fit(cohort, ["bias", "rescorla_wagner"], folder, preset="quick", workers=1)
+    return read_run(folder)
+
+
+def test_lattices_are_read_as_they_were_written(fitted: Run) -> None:
+    assert fitted_models(fitted) == ("bias", "rescorla_wagner")
+    lattices = load_lattices(fitted, "rescorla_wagner")
+    assert lattices.names == ("learning_rate", "beta", "lapse")
+    record = fitted.load_record(("rescorla_wagner", lattices.subjects[2]))
+    assert record is not None
+    np.testing.assert_array_equal(lattices.log_likelihood[2], record.arrays["log_likelihood"])
+    for axis in lattices.axes:
+        np.testing.assert_allclose(axis.positions, record.arrays[f"positions_{axis.name}"])
+        np.testing.assert_allclose(axis.log_weights, record.arrays[f"log_prior_{axis.name}"], atol=1e-12)
+    assert lattices.log_evidence[2] == record.facts["log_evidence"]
+
+
+def test_unknown_models_and_people_are_named_at_once(fitted: Run) -> None:
+    with pytest.raises(InputError, match="a model of the run: bias, rescorla_wagner"):
+        load_lattices(fitted, "holmes")
+    with pytest.raises(InputError, match="saw 'nobody'; allowed: someone who was fitted"):
+        load_lattices(fitted, "bias", leave_out=["nobody"])
+
+
+def test_people_can_be_left_out(fitted: Run) -> None:
+    everyone = load_lattices(fitted, "bias").subjects
+    assert load_lattices(fitted, "bias", leave_out=[everyone[1]]).subjects == (everyone[0], *everyone[2:])
+    with pytest.raises(InputError, match="saw 2 people; allowed: at least 3"):
+        pool(fitted, ["bias"], leave_out=everyone[:2])
+
+
+def test_a_formula_for_no_parameter_is_refused_before_anything_runs(fitted: Run) -> None:
+    with pytest.raises(InputError, match="a free parameter: choice_probability, learning_rate, beta, lapse"):
+        pool(fitted, formulas=["alpha ~ group"])
+
+
+def test_fits_that_failed_or_are_missing_are_named(tmp_path: Path) -> None:
+    axis = log_axis()
+    facts = {
+        "parameters": [
+            {"name": "alpha", "standing": "free", "low": axis.parameter.low, "high": axis.parameter.high}
+            | {"scale": "log", "prior": str(axis.prior)}
+        ],
+        "log_evidence": -3.0,
+        "log_evidence_error": 0.1,
+    }
+    arrays = {"log_likelihood": np.zeros(axis.nodes, np.float32), "positions_alpha": axis.positions}
+    keys = [("holmes", name) for name in ("a", "b", "c")]
+    with open_run(tmp_path / "run", identity={"kind": "fit", "models": ["holmes"]}, about={}, keys=keys) as run:
+        run.save_record(keys[0], facts, arrays)
+        run.save_record(keys[1], {}, error="all answers are missed")
+    with pytest.raises(InputError, match="all answers are missed") as caught:
+        load_lattices(run, "holmes")
+    assert [problem.where for problem in caught.value.problems] == ["model holmes, b", "model holmes, c"]
+    assert load_lattices(run, "holmes", leave_out=["b", "c"]).subjects == ("a",)
+
+
+@pytest.mark.slow
+def test_results_are_written_into_the_run(fitted: Run) -> None:
+    sampling = Sampling(chains=2, tune=200, draws=200, seed=SEED, cores=1)
+    found = pool(fitted, ["bias"], sampling=sampling)
+    group = fitted.read_table("group.csv")
+    assert list(group["quantity"]) == ["mean", "median", "spread"]
+    people = fitted.read_table("pooled.csv", ("subject",))
+    assert list(people["subject"]) == list(found["bias"].lattices.subjects)
+    assert np.all((people["lower"] < people["median"]) & (people["median"] < people["upper"]))
+    assert isinstance(fitted.read_table("pooling_prior.csv"), pd.DataFrame)
+    back = az.from_netcdf(str(fitted.path("pool_bias.nc")), engine="h5netcdf")
+    assert back["posterior"].attrs["model"] == "bias"
+    assert back["log_likelihood"]["choices"].shape == (2, 200, 4)
