@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -85,7 +86,7 @@ def test_a_run_says_what_it_does_and_what_came_of_it(study: Study, capsys: pytes
     assert "This is a first look" in out
     assert f"Tables are in {study.out}" in out
     command = read_run(study.out).manifest.about["command"]
-    assert str(command).startswith("holmes-fit ")
+    assert command == shlex.join(["holmes-fit", *sys.argv[1:]])  # as it was typed; here, the arguments of pytest
 
 
 def test_the_same_command_goes_on(study: Study, capsys: pytest.CaptureFixture[str]) -> None:
