@@ -136,7 +136,7 @@ def _draw_boundaries(ax: Axes, protocol: Protocol, trials: pd.DataFrame) -> None
 
 
 def _part_names(protocol: Protocol, trials: pd.DataFrame) -> NDArray[np.object_]:
-    """Return what to call the part of the session that each trial is in: restart, else phase, else block."""
+    """Return what to call the part of the task that each trial is in: restart, else phase, else block."""
     if protocol.columns.restart:
         names = trials[list(protocol.columns.restart)].astype(str).agg(" ".join, axis=1)
         names = f"{plain(protocol.columns.restart[0], LONGEST_NAME)} " + names

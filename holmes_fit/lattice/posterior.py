@@ -86,10 +86,6 @@ class Posterior:
             ]
         )
 
-    def best_node(self) -> tuple[int, ...]:
-        """Return the node of highest mass."""
-        return tuple(int(i) for i in np.unravel_index(np.argmax(self.mass), self.mass.shape))
-
 
 def posterior_of(explored: Explored) -> Posterior:
     """Return the posterior that a computed lattice gives."""
