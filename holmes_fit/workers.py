@@ -35,6 +35,7 @@ LOST = "WorkerLost"
 # A task whose process died is tried again beside others, and after so many deaths alone: then it is known to whom
 # the death is due.
 DEATHS_IN_COMPANY = 2
+TAKEN_SECONDS = 10
 CONNECT_SECONDS = 8
 FIRST_WORKER_SECONDS = 60
 # What numerical libraries read when they start. Workers share the cores, so none of them may use more than one, and
@@ -250,7 +251,20 @@ class _Processes:
 
     def close(self, unfinished: Iterable[Future[Any]]) -> None:
         with _ctrl_c_held_back():
-            self._executor.shutdown(wait=True, kill_workers=any(not future.done() for future in unfinished))
+            under_way = _all_taken(list(unfinished))
+            self._executor.shutdown(wait=True, kill_workers=under_way)
+
+
+def _all_taken(unfinished: list[Future[Any]]) -> bool:
+    """Wait until the pool's own thread has taken every task that it was given; return whether any is unfinished.
+
+    That thread, told to stop between the moment when a task is given and the one when it takes it, would look for the
+    task where it has just been dropped, and die with a traceback on the terminal.
+    """
+    limit = time.monotonic() + TAKEN_SECONDS
+    while time.monotonic() < limit and not all(future.running() or future.done() for future in unfinished):
+        time.sleep(0.01)
+    return any(not future.done() for future in unfinished)
 
 
 @contextmanager

@@ -6,14 +6,17 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import wait
 from contextlib import closing
 from functools import partial
 from pathlib import Path
 
 import psutil
 import pytest
+from joblib.externals.loky.process_executor import _ExecutorManagerThread
 from threadpoolctl import threadpool_info
 
 from holmes_fit import workers
@@ -195,6 +198,39 @@ def test_closing_early_stops_the_processes() -> None:
         begun = time.monotonic()
     assert time.monotonic() - begun < 10
     assert not any(alive(pid) for pid in started)
+
+
+@pytest.mark.usefixtures("late_manager")
+def test_stopping_right_after_a_task_is_given_makes_no_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pool's thread is kept busy between a result and its next look at the tasks; meanwhile all is stopped."""
+    finished = []
+
+    def interrupted(*arguments: object, **options: object) -> object:
+        if finished:
+            raise KeyboardInterrupt("stopped")
+        return wait(*arguments, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(workers, "wait", interrupted)
+    results = do_all(time.sleep, [0.0, *[60.0] * 9], workers=2)
+    finished.append(next(results))
+    with pytest.raises(KeyboardInterrupt, match="stopped"):
+        next(results)
+
+
+@pytest.fixture
+def late_manager(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Make the pool's thread pause after each result, and see that it does not die; pytest reports if it does."""
+    original = _ExecutorManagerThread.process_result_item
+
+    def late(thread: _ExecutorManagerThread, result: object) -> None:
+        original(thread, result)
+        time.sleep(1)
+
+    monkeypatch.setattr(_ExecutorManagerThread, "process_result_item", late)
+    died: list[object] = []
+    monkeypatch.setattr(threading, "excepthook", died.append)
+    yield
+    assert not died
 
 
 STOPPED = """
