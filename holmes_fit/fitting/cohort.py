@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from holmes_fit.errors import HolmesFitError, InputError, Problem, Problems, plain
+from holmes_fit.errors import HolmesFitError, InputError, Problems, plain
 from holmes_fit.fitting.person import PersonFit, fit_person
 from holmes_fit.fitting.plan import Plan, plan_fit, protocol_text
 from holmes_fit.fitting.tables import TEXT_COLUMNS, write_tables
 from holmes_fit.lattice import Task
 from holmes_fit.models import Observer, check_count
 from holmes_fit.presets import Preset
-from holmes_fit.runs import Key, Run, read_run
+from holmes_fit.runs import Key, Run, run_of
 from holmes_fit.trials import MISSED, Cohort, write_trials
 from holmes_fit.workers import Failure, do_all, usable_cores
 
@@ -165,11 +165,7 @@ def read_fits(folder: str | PathLike[str]) -> Fits:
     InputError
         If the folder is no run of fits.
     """
-    run = read_run(folder)
-    if run.manifest.identity.get("kind") != "fit":
-        where = f"folder {plain(str(folder), limit=200)}"
-        raise InputError([Problem(where, "a run of something else", "a run of holmes-fit fit")])
-    return Fits(run)
+    return Fits(run_of(folder, "fit"))
 
 
 def _temporary_folder() -> str:

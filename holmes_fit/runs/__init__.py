@@ -4,7 +4,7 @@
 files. Every file is written whole or not at all. This room knows nothing of models and statistics.
 """
 
-from holmes_fit.runs.folder import Progress, Run, open_run, read_run
+from holmes_fit.runs.folder import HasRun, Progress, Run, open_run, read_run, run_of
 from holmes_fit.runs.records import Key, Record
 
-__all__ = ["Key", "Progress", "Record", "Run", "open_run", "read_run"]
+__all__ = ["HasRun", "Key", "Progress", "Record", "Run", "open_run", "read_run", "run_of"]

@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from holmes_fit.atomic import written_whole
 from holmes_fit.errors import HolmesFitError, InputError, Problem, Problems, Quoted, plain, shown
@@ -246,6 +246,38 @@ def read_run(root: str | os.PathLike[str]) -> Run:
         If the folder is no run.
     """
     return Run(Path(root), _read_manifest(Path(root)))
+
+
+class HasRun(Protocol):
+    """Whatever lives in a run folder, such as the fits of a cohort."""
+
+    @property
+    def run(self) -> Run: ...
+
+
+def run_of(where: str | os.PathLike[str] | Run | HasRun, kind: str = "") -> Run:
+    """Return the run that is meant: itself, that of what lives in one, or that in a folder.
+
+    Parameters
+    ----------
+    where
+        One of these.
+    kind
+        The command that must have made the run, such as ``"fit"``; any if left out.
+
+    Raises
+    ------
+    InputError
+        If the folder is no run, or one of something else.
+    """
+    own = read_run(where) if isinstance(where, str | os.PathLike) else where
+    run = own if isinstance(own, Run) else getattr(own, "run", None)
+    if not isinstance(run, Run):
+        raise InputError([Problem("argument run", shown(where), "a run folder, or what holmes_fit.fit has returned")])
+    if kind and run.manifest.identity.get("kind") != kind:
+        seen, allowed = "a run of something else", f"a run of holmes-fit {kind}"
+        raise InputError([Problem(f"folder {_shown(run.root)}", seen, allowed)])
+    return run
 
 
 def _claim(folder: Path, stack: ExitStack) -> None:

@@ -66,14 +66,17 @@ def from_text(text: str) -> Manifest:
     ValueError
         Saying what cannot be read.
     """
-    content = json.loads(text)
     try:
+        content = json.loads(text)
         if content["format"] != FORMAT:
             raise ValueError(f"it has format {content['format']!r}, and this version reads {FORMAT}")
         keys = tuple(tuple(str(part) for part in key) for key in content["records"])
+        if not all(keys):
+            raise ValueError("it has a record without a name")
         begun = datetime.fromisoformat(content["begun"])
+        begun = begun if begun.tzinfo else begun.replace(tzinfo=UTC)
         return Manifest(dict(content["identity"]), dict(content["about"]), keys, begun)
-    except (KeyError, TypeError) as error:
+    except (KeyError, TypeError, RecursionError) as error:
         raise ValueError("it is not a manifest of a run") from error
 
 
