@@ -11,7 +11,7 @@ from holmes_fit.pooling.lattices import Lattices, fitted_models, load_lattices
 from holmes_fit.pooling.mixture import Mixture, mix_models
 from holmes_fit.pooling.pool import Pooled, pool_people
 from holmes_fit.pooling.priors import GroupPrior, prior_predictive
-from holmes_fit.pooling.results import in_words, pool, write_pooled
+from holmes_fit.pooling.results import in_words, pool, read_pooled, write_pooled
 from holmes_fit.pooling.sampling import Diagnostics, Sampling
 
 __all__ = [
@@ -28,5 +28,6 @@ __all__ = [
     "pool",
     "pool_people",
     "prior_predictive",
+    "read_pooled",
     "write_pooled",
 ]

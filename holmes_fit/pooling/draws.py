@@ -65,11 +65,9 @@ def node_weights(
 
 
 def merged_weights(axis: MergedAxis, mean: NDArray[np.float64], spread: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the same at merged nodes, as NUTS sees it: the plain twin of what is compiled."""
-    fitted, narrow = axis.axis.positions, np.sqrt(spread**2 - axis.lost_variance)
-    total = np.exp(-0.5 * ((fitted - mean[:, None]) / spread[:, None]) ** 2).sum(axis=1)
-    density = np.exp(-0.5 * ((axis.positions - mean[:, None]) / narrow[:, None]) ** 2)
-    return density * (spread / narrow / np.maximum(total, TINY))[:, None]
+    """Return the same in merged cells, as NUTS sees it (see ``MergedAxis``): the plain twin of what is compiled."""
+    weights = node_weights(axis.axis.positions, mean, np.sqrt(spread**2 - axis.lost_variance))
+    return np.add.reduceat(weights, np.arange(0, axis.axis.nodes, axis.together), axis=1)
 
 
 Designs = Mapping[int, NDArray[np.float64]]  # by the number of the parameter, people x columns

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import hashlib
+import json
+import math
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,6 +20,7 @@ from holmes_fit.runs import Run
 from holmes_fit.runs.records import Record
 from holmes_fit.spaces import FreeParameter
 
+MOST_CELLS = 25_000  # of a lattice that NUTS sums over; more take longer
 LARGEST_FLOOR = 0.3  # of the fitting prior's SD: smaller spreads need not be told apart
 
 
@@ -54,6 +58,13 @@ class Lattices:
     def names(self) -> tuple[str, ...]:
         """The free parameters."""
         return tuple(axis.name for axis in self.axes)
+
+    @cached_property
+    def digest(self) -> str:
+        """What tells these lattices from others: a SHA-256 of all that they hold."""
+        axes = [(str(axis.prior), *axis.positions.tolist(), axis.name) for axis in self.axes]
+        about = json.dumps([self.model, self.subjects, axes])
+        return hashlib.sha256(about.encode() + np.ascontiguousarray(self.log_likelihood).tobytes()).hexdigest()
 
     @cached_property
     def highest(self) -> NDArray[np.float64]:
@@ -94,22 +105,30 @@ def load_lattices(run: Run, model: str, leave_out: Collection[str] = ()) -> Latt
     known = fitted_models(run)
     if model not in known:
         problems.add("model", model, f"a model of the run: {', '.join(known) or 'it has none'}", nearest(model, known))
-    people = [key[1] for key in run.manifest.keys if key[0] == model]
+    people = [key[1] for key in run.manifest.keys if key[0] == model and len(key) == 2]
     for name in leave_out:
         if people and name not in people:
             problems.add("leave out", name, "someone who was fitted", nearest(name, people))
     problems.raise_if_any()
     records = {name: run.load_record((model, name)) for name in people if name not in leave_out}
     kept = {name: record for name, record in records.items() if record is not None and not record.error}
+    missing = [name for name, record in records.items() if record is None]
+    if missing:
+        seen = Quoted(f"no fit of {len(missing)} of {len(records)} people: {shown(missing)}")
+        problems.add(f"model {model}", seen, "a complete run", _how_to_go_on(run))
     for name, record in records.items():
-        if record is None:
-            advice = "Give the command of the fit again, and it goes on where it was."
-            problems.add(f"model {model}, {plain(name)}", Quoted("no fit"), "a complete run", advice)
-        elif record.error:
+        if record is not None and record.error:
             advice = "Leave this person out."
             problems.add(f"model {model}, {plain(name)}", Quoted(record.error), "a fit that succeeded", advice)
     problems.raise_if_any()
     return _lattices(model, kept)
+
+
+def _how_to_go_on(run: Run) -> str:
+    command = str(run.manifest.about.get("command", ""))
+    if command.startswith("holmes-fit "):
+        return f"The same command goes on where it was: {plain(command, limit=400)}"
+    return "The same call of holmes_fit.fit goes on where it was."
 
 
 def _lattices(model: str, records: Mapping[str, Record]) -> Lattices:
@@ -182,8 +201,10 @@ def check_same_people(lattices: Collection[Lattices]) -> None:
 class MergedAxis:
     """An axis whose neighbouring cells are merged.
 
-    Merging ``k`` cells of width ``h`` blurs the likelihood by a kernel of variance (k² - 1) h² / 12. A normal density
-    of that much smaller a variance undoes it, up to terms of the fourth order: ``lost_variance``.
+    Merging ``k`` cells of width ``h`` takes the mean likelihood and the summed weight of each ``k``: either blurs by a
+    kernel of variance (k² - 1) h² / 12. Weights of a normal density whose variance is smaller by that of both,
+    ``lost_variance``, undo it up to terms of the fourth order. They sum to 1 over the lattice as the weights of the
+    density itself do, also where most of it lies beyond a bound.
 
     Parameters
     ----------
@@ -201,24 +222,23 @@ class MergedAxis:
         return -(-self.axis.nodes // self.together)
 
     @property
-    def positions(self) -> NDArray[np.float64]:
-        """The centres of the merged cells; the last may reach beyond the lattice, where no likelihood is."""
-        first = self.axis.positions[0] + 0.5 * (self.together - 1) * self.axis.spacing
-        return first + np.arange(self.nodes) * self.together * self.axis.spacing
+    def cell_of(self) -> NDArray[np.intp]:
+        """The merged cell of each node; the last may have fewer of them."""
+        return np.arange(self.axis.nodes) // self.together
 
     @property
     def lost_variance(self) -> float:
-        return (self.together**2 - 1) * self.axis.spacing**2 / 12
+        return (self.together**2 - 1) * self.axis.spacing**2 / 6
 
     @property
     def least_spread(self) -> float:
-        """Half the distance of the nodes. Sums over them can hardly tell smaller spreads apart."""
+        """Half the distance of the merged cells. Sums over them can hardly tell smaller spreads apart."""
         return 0.5 * self.together * self.axis.spacing
 
 
 @dataclass(frozen=True)
 class MergedLattices:
-    """Likelihoods relative to the highest of each person, people x merged nodes, with their axes and the highest."""
+    """Likelihoods relative to the highest of each person, people x merged cells, with their axes and the highest."""
 
     axes: tuple[MergedAxis, ...]
     likelihood: NDArray[np.float64]
@@ -229,28 +249,29 @@ class MergedLattices:
         return self.likelihood[person]
 
 
-def merge(lattices: Lattices) -> MergedLattices:
-    """Merge cells as far as no spread above ``LARGEST_FLOOR`` of the fitting prior's SD is lost.
+def merge(lattices: Lattices, most_cells: int = MOST_CELLS) -> MergedLattices:
+    """Merge cells until a lattice has few enough for NUTS.
 
-    Cells are merged in powers of two; an axis that is coarse already stays as it is.
+    Cells are merged in powers of two, always along the axis that has the finest, in SDs of its fitting prior. A spread
+    of ``LARGEST_FLOOR`` of that SD is never lost: where that would be, a lattice stays as large as it is.
     """
-    axes = tuple(MergedAxis(axis, _how_many(axis)) for axis in lattices.axes)
-    likelihood = np.stack([_merged(lattices.likelihood_of(i), axes) for i in range(len(lattices.subjects))])
-    return MergedLattices(axes, likelihood, lattices.highest)
+    axes = [MergedAxis(axis, 1) for axis in lattices.axes]
+    while math.prod(axis.nodes for axis in axes) > most_cells:
+        coarser = [MergedAxis(axis.axis, 2 * axis.together) for axis in axes]
+        floors = [axis.least_spread / centre_and_scale(axis.axis)[1] for axis in coarser]
+        finest = int(np.argmin(floors))
+        if floors[finest] > LARGEST_FLOOR:
+            break
+        axes[finest] = coarser[finest]
+    merged = [_merged(lattices.likelihood_of(person), axes) for person in range(len(lattices.subjects))]
+    return MergedLattices(tuple(axes), np.stack(merged), lattices.highest)
 
 
-def _how_many(axis: FreeParameter) -> int:
-    _, scale = centre_and_scale(axis)
-    together = 1
-    while MergedAxis(axis, 2 * together).least_spread <= LARGEST_FLOOR * scale:
-        together *= 2
-    return together
-
-
-def _merged(likelihood: NDArray[np.float64], axes: tuple[MergedAxis, ...]) -> NDArray[np.float64]:
+def _merged(likelihood: NDArray[np.float64], axes: Sequence[MergedAxis]) -> NDArray[np.float64]:
     for number, axis in enumerate(axes):
         starts = np.arange(0, axis.axis.nodes, axis.together)
-        likelihood = np.add.reduceat(likelihood, starts, axis=number)
+        sums = np.add.reduceat(likelihood, starts, axis=number)
+        likelihood = np.moveaxis(np.moveaxis(sums, number, -1) / np.bincount(axis.cell_of), -1, number)
     return likelihood
 
 

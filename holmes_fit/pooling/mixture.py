@@ -31,7 +31,7 @@ from holmes_fit.errors import Problems, Quoted
 from holmes_fit.pooling.draws import GroupDraws, People
 from holmes_fit.pooling.lattices import Lattices, check_same_people, merge
 from holmes_fit.pooling.priors import GroupPrior, scaled
-from holmes_fit.pooling.sampling import Diagnostics, GroupTerm, Sampling, diagnose, nuts
+from holmes_fit.pooling.sampling import Diagnostics, GroupTerm, OnStep, Sampling, diagnose, nuts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,6 +60,8 @@ class Mixture:
         Draws x groups x models, as if there were no Monte Carlo error.
     frequency
         Draws x groups x models, with it.
+    imputed
+        Draws x people x models: the log-likelihoods that belong to ``frequency``, with it.
     probability
         People x models: the posterior probability that a person follows a model, with it.
     k_hat
@@ -75,6 +77,7 @@ class Mixture:
     log_likelihood: NDArray[np.float64]
     sampled_frequency: NDArray[np.float64]
     frequency: NDArray[np.float64]
+    imputed: NDArray[np.float64]
     probability: NDArray[np.float64]
     k_hat: NDArray[np.float64]
     idata: az.InferenceData
@@ -110,6 +113,7 @@ def mix_models(
     sampling: Sampling | None = None,
     concentration: float = 1.0,
     imputations: int = IMPUTATIONS,
+    on_step: OnStep | None = None,
 ) -> Mixture:
     """Fit the mixture of several models.
 
@@ -125,6 +129,8 @@ def mix_models(
         Of the Dirichlet prior: 1 for all frequencies equally likely.
     imputations
         How often the Monte Carlo errors of the evidences are drawn.
+    on_step
+        Called after every step of NUTS, ``sampling.steps`` in all.
 
     Raises
     ------
@@ -132,13 +138,13 @@ def mix_models(
         If there are fewer than two models or people, or models were fitted on different people.
     """
     prior, sampling = prior or GroupPrior(), sampling or Sampling()
-    _check(lattices)
+    check_mixture(lattices)
     names, group_of = _group_numbers(lattices[0].subjects, groups)
     terms = []
     for each in lattices:
         merged = merge(each)
         terms.append(GroupTerm(each, merged, scaled(prior, merged.axes), {}, label=each.model))
-    idata = nuts(mixture_model(terms, names, group_of, concentration), sampling)
+    idata = nuts(mixture_model(terms, names, group_of, concentration), sampling, on_step)
     draws = tuple(term.draws(idata["posterior"]) for term in terms)
     exact = [People(term.lattices, own).log_likelihood() for term, own in zip(terms, draws, strict=True)]
     log_likelihood = np.stack(exact, axis=-1)
@@ -153,6 +159,7 @@ def mix_models(
         log_likelihood=log_likelihood,
         sampled_frequency=frequency,
         frequency=imputed.frequency,
+        imputed=imputed.log_likelihood,
         probability=imputed.probability,
         k_hat=imputed.k_hat,
         idata=idata,
@@ -178,9 +185,14 @@ def mixture_model(
 
 @dataclass(frozen=True)
 class Imputed:
-    """Frequencies (draws x groups x models), probabilities (people x models), and the k-hat of every imputation."""
+    """What is left when errors are averaged over.
+
+    Frequencies (draws x groups x models) and the log-likelihoods that go with them (draws x people x models),
+    probabilities (people x models), and the k-hat of every imputation.
+    """
 
     frequency: NDArray[np.float64]
+    log_likelihood: NDArray[np.float64]
     probability: NDArray[np.float64]
     k_hat: NDArray[np.float64]
 
@@ -215,15 +227,18 @@ def impute(
     with np.errstate(divide="ignore"):
         joint = np.log(frequency)[:, group_of] + log_likelihood
     without = logsumexp(joint, axis=2)
-    kept, probability, k_hats = [], np.zeros(errors.shape), []
+    kept, moved_with, probability, k_hats = [], [], np.zeros(errors.shape), []
     for _ in range(imputations):
-        moved = joint + errors * rng.standard_normal(errors.shape)
+        drawn = errors * rng.standard_normal(errors.shape)
+        moved = joint + drawn
         total = logsumexp(moved, axis=2)
         weights, k_hat = _smoothed_weights((total - without).sum(axis=1))
         probability += np.einsum("k,ksm->sm", weights, np.exp(moved - total[:, :, None])) / imputations
-        kept.append(frequency[_resampled(weights, -(-n // imputations), rng)])
+        chosen = _resampled(weights, -(-n // imputations), rng)
+        kept.append(frequency[chosen])
+        moved_with.append(log_likelihood[chosen] + drawn)
         k_hats.append(k_hat)
-    return Imputed(np.concatenate(kept), probability, np.array(k_hats))
+    return Imputed(np.concatenate(kept), np.concatenate(moved_with), probability, np.array(k_hats))
 
 
 def _smoothed_weights(log_weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
@@ -255,7 +270,8 @@ def _group_numbers(
     return tuple(names), np.array([names.index(groups[subject]) for subject in subjects], dtype=np.intp)
 
 
-def _check(lattices: Sequence[Lattices]) -> None:
+def check_mixture(lattices: Sequence[Lattices]) -> None:
+    """Refuse a single model or person, and models that were fitted on different people."""
     problems = Problems()
     if len(lattices) < 2:
         problems.add("models", Quoted(f"{len(lattices)}"), "at least two models to compare")

@@ -16,7 +16,7 @@ from holmes_fit.pooling.covariates import Design, make_designs
 from holmes_fit.pooling.draws import Designs, GroupDraws, People, half_lattices
 from holmes_fit.pooling.lattices import Lattices, MergedAxis, MergedLattices, merge
 from holmes_fit.pooling.priors import GroupPrior, draw_prior, scaled
-from holmes_fit.pooling.sampling import Diagnostics, GroupTerm, Sampling, diagnose, nuts
+from holmes_fit.pooling.sampling import Diagnostics, GroupTerm, OnStep, Sampling, diagnose, nuts
 
 if TYPE_CHECKING:
     import arviz as az
@@ -140,6 +140,7 @@ def pool_people(
     people: pd.DataFrame | None = None,
     prior: GroupPrior | None = None,
     sampling: Sampling | None = None,
+    on_step: OnStep | None = None,
 ) -> Pooled:
     """Fit the group model of one latent-cause model.
 
@@ -159,6 +160,8 @@ def pool_people(
         What is held likely of the group.
     sampling
         How NUTS is run.
+    on_step
+        Called after every step of NUTS, ``sampling.steps`` in all.
 
     Raises
     ------
@@ -173,7 +176,7 @@ def pool_people(
         designs = make_designs(formulas, table, lattices.subjects, lattices.names)
     merged = merge(lattices)
     term = GroupTerm(lattices, merged, scaled(prior, merged.axes), _by_number(lattices, designs))
-    idata = nuts(group_model(term, designs), sampling)
+    idata = nuts(group_model(term, designs), sampling, on_step)
     draws = term.draws(idata["posterior"])
     return Pooled(
         lattices=lattices,
@@ -225,13 +228,19 @@ def _no_covariates(lattices: Lattices) -> pd.DataFrame:
     return pd.DataFrame({"subject": list(lattices.subjects)})
 
 
-def _check(lattices: Lattices) -> None:
-    problems = Problems()
-    where = f"model {lattices.model}"
+def check_enough(lattices: Lattices, problems: Problems) -> None:
+    """Refuse too few people."""
     people = len(lattices.subjects)
     if people < FEWEST:
         seen = Quoted("one person" if people == 1 else f"{people} people")
-        problems.add(where, seen, f"at least {FEWEST} people", "A group's spread cannot be seen from fewer.")
+        advice = "A group's spread cannot be seen from fewer."
+        problems.add(f"model {lattices.model}", seen, f"at least {FEWEST} people", advice)
+
+
+def _check(lattices: Lattices) -> None:
+    problems = Problems()
+    where = f"model {lattices.model}"
+    check_enough(lattices, problems)
     if not lattices.axes:
         problems.add(where, Quoted("no free parameters"), "a model with something to pool")
     problems.raise_if_any()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.stats import truncnorm
 
 from holmes_fit.pooling.draws import GroupDraws, node_weights
 from holmes_fit.pooling.lattices import MergedAxis, centre_and_scale
@@ -22,7 +23,8 @@ class GroupPrior:
     Parameters
     ----------
     mean_sd
-        SD of the group mean about the centre.
+        SD of the group mean about the centre. The mean lies within the bounds of the fit: beyond them, it and the
+        spread could not be told apart.
     spread, spread_log_sd
         Median of the group's spread beyond what the lattice can resolve, and SD of its logarithm: the squared spread is
         that of the finest resolved plus that of this. So it never runs into zero, and nothing is cut off.
@@ -42,6 +44,8 @@ class Scaled:
 
     mean: NDArray[np.float64]
     mean_sd: NDArray[np.float64]
+    lowest_mean: NDArray[np.float64]
+    highest_mean: NDArray[np.float64]
     log_excess: NDArray[np.float64]
     log_excess_sd: NDArray[np.float64]
     least_spread: NDArray[np.float64]
@@ -56,6 +60,8 @@ def scaled(prior: GroupPrior, axes: Sequence[MergedAxis]) -> Scaled:
     return Scaled(
         mean=centre,
         mean_sd=prior.mean_sd * scale,
+        lowest_mean=np.array([axis.axis.low for axis in axes]),
+        highest_mean=np.array([axis.axis.high for axis in axes]),
         log_excess=np.log(prior.spread * scale),
         log_excess_sd=np.full(len(axes), prior.spread_log_sd),
         least_spread=np.array([axis.least_spread for axis in axes]),
@@ -77,9 +83,11 @@ def draw_prior(prior: Scaled, n: int, rng: np.random.Generator, effects: Mapping
     effects
         The number of effects by parameter.
     """
+    ends = ((end - prior.mean) / prior.mean_sd for end in (prior.lowest_mean, prior.highest_mean))
+    means = truncnorm(*ends, loc=prior.mean, scale=prior.mean_sd)
     excess = np.exp(rng.normal(prior.log_excess, prior.log_excess_sd, size=(n, len(prior.mean))))
     return GroupDraws(
-        mean=rng.normal(prior.mean, prior.mean_sd, size=(n, len(prior.mean))),
+        mean=means.rvs(size=(n, len(prior.mean)), random_state=rng),
         spread=np.hypot(prior.least_spread, excess),
         effects={axis: rng.normal(0.0, prior.effect_sd[axis], size=(n, k)) for axis, k in (effects or {}).items()},
     )

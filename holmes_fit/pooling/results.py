@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -15,34 +16,39 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from holmes_fit.errors import Problems, nearest
-from holmes_fit.pooling.lattices import fitted_models, load_lattices
+from holmes_fit.pooling.lattices import Lattices, fitted_models, load_lattices
 from holmes_fit.pooling.pool import Pooled, pool_people, prior_draws
 from holmes_fit.pooling.priors import GroupPrior, prior_predictive
-from holmes_fit.pooling.sampling import Sampling
-from holmes_fit.runs import Run
+from holmes_fit.pooling.sampling import OnProgress, Sampling, counted
+from holmes_fit.pooling.second_level import second_level
+from holmes_fit.runs import HasRun, Run, run_of
 from holmes_fit.spaces import FreeParameter
 
 INTERVAL = (0.025, 0.5, 0.975)
 PRIOR_DRAWS = 500
 
+OnBegin = Callable[[str], OnProgress | None]
+
 
 def pool(
-    run: Run,
+    run: str | PathLike[str] | Run | HasRun,
     models: Sequence[str] | None = None,
     *,
     formulas: Sequence[str] = (),
     leave_out: Collection[str] = (),
     prior: GroupPrior | None = None,
     sampling: Sampling | None = None,
+    step: OnBegin | None = None,
 ) -> dict[str, Pooled]:
     """Pool the people of a run, model by model, and write the results into its folder.
 
-    Files are ``group.csv``, ``pooled.csv``, ``pooling_prior.csv`` and, for each model, ``pool_MODEL.nc``.
+    Files are ``group.csv``, ``pooled.csv``, ``pooling.csv``, ``pooling_prior.csv``, for each model ``pool_MODEL.nc``,
+    and with formulas ``second_level.csv``: regressions of people's separate estimates, to hold the effects against.
 
     Parameters
     ----------
     run
-        The run folder of a fit.
+        What :func:`holmes_fit.fit` has returned, or the run folder.
     models
         Some of its models; all that have anything to pool by default.
     formulas
@@ -52,12 +58,15 @@ def pool(
         People who are not pooled.
     prior, sampling
         See :func:`pool_people`.
+    step
+        Called with what is begun; it may return what is called with the steps that are done, and their total.
 
     Raises
     ------
     InputError
         See :func:`load_lattices` and :func:`pool_people`.
     """
+    run, begin = run_of(run, "fit"), step or (lambda _: None)
     chosen = fitted_models(run) if models is None else tuple(models)
     loaded = {name: load_lattices(run, name, leave_out) for name in chosen}
     if models is None:
@@ -67,8 +76,14 @@ def pool(
     found = {}
     for name, lattices in loaded.items():
         own = [text for text in formulas if _left_side(text) in lattices.names]
-        found[name] = pool_people(lattices, formulas=own, people=people, prior=prior, sampling=sampling)
+        on_step = counted(begin(f"pooling {name}"), (sampling or Sampling()).steps)
+        found[name] = pool_people(
+            lattices, formulas=own, people=people, prior=prior, sampling=sampling, on_step=on_step
+        )
     write_pooled(run, list(found.values()))
+    if formulas:
+        regressions = second_level(run, formulas, models=list(found), leave_out=leave_out)
+        run.write_table("second_level.csv", regressions)
     return found
 
 
@@ -91,6 +106,7 @@ def write_pooled(run: Run, pooled: Sequence[Pooled]) -> list[Path]:
     paths = [
         run.write_table("group.csv", pd.concat([group_table(each) for each in pooled], ignore_index=True)),
         run.write_table("pooled.csv", pd.concat([people_table(each) for each in pooled], ignore_index=True)),
+        run.write_table("pooling.csv", pd.DataFrame([checks_row(each) for each in pooled])),
         run.write_table("pooling_prior.csv", pd.concat([prior_table(each) for each in pooled], ignore_index=True)),
     ]
     for each in pooled:
@@ -191,6 +207,23 @@ def _quantities(pooled: Pooled) -> Iterator[Quantity]:
             yield axis.name, "contrast", contrast.name, "natural", above - below
 
 
+def checks_row(pooled: Pooled) -> dict[str, object]:
+    """Return how far the group of one model can be trusted."""
+    checks = pooled.diagnostics
+    return {
+        "model": pooled.model,
+        "n_subjects": len(pooled.lattices.subjects),
+        "formulas": "; ".join(design.formula for design in pooled.designs.values()),
+        "divergences": checks.divergences,
+        "r_hat": checks.r_hat,
+        "ess_bulk": checks.ess_bulk,
+        "ess_tail": checks.ess_tail,
+        "merging_error": pooled.errors.merging,
+        "halves_error": max(pooled.errors.halves.values()),
+        "warning": "; ".join(pooled.warnings),
+    }
+
+
 def prior_table(pooled: Pooled) -> pd.DataFrame:
     """Return the prior predictive check: what the prior of the group implies for people."""
     table = prior_predictive(pooled.prior, pooled.merged.axes, rng=np.random.default_rng([pooled.sampling.seed, 2]))
@@ -233,9 +266,21 @@ def to_arviz(pooled: Pooled) -> az.InferenceData:
         "formulas": json.dumps([design.formula for design in pooled.designs.values()]),
         "prior": json.dumps(asdict(pooled.prior)),
         "warnings": json.dumps(pooled.warnings),
+        "lattices": pooled.lattices.digest,
     }
     result.add_groups(groups)
     return result
+
+
+def read_pooled(run: Run, lattices: Lattices, prior: GroupPrior | None = None) -> az.InferenceData | None:
+    """Return what was pooled from just these lattices with this prior and no covariates, if anything was."""
+    path = run.path(f"pool_{lattices.model}.nc")
+    if not path.exists():
+        return None
+    found = az.from_netcdf(str(path), engine="h5netcdf")
+    wanted = {"lattices": lattices.digest, "formulas": "[]", "prior": json.dumps(asdict(prior or GroupPrior()))}
+    about = found["posterior"].attrs
+    return found if all(about.get(name) == value for name, value in wanted.items()) else None
 
 
 # --------------------------------------------------------------------------------------------------------- words

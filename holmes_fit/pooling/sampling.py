@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import cached_property
+from itertools import count, pairwise
 from typing import Any
 
 import arviz as az
@@ -17,10 +18,10 @@ from numpy.typing import NDArray
 from pytensor.compile.sharedvalue import shared
 from pytensor.configdefaults import config
 
+from holmes_fit.pooling.contraction import LEAST, WeightedSums
 from holmes_fit.pooling.draws import TINY, Designs, GroupDraws
 from holmes_fit.pooling.lattices import Lattices, MergedAxis, MergedLattices
 from holmes_fit.pooling.priors import Scaled
-from holmes_fit.spaces import FreeParameter
 from holmes_fit.workers import usable_cores
 
 # PyTensor's default wants a C++ compiler, and finds no BLAS.
@@ -49,10 +50,15 @@ class Sampling:
 
     chains: int = 4
     tune: int = 500
-    draws: int = 750
+    draws: int = 1000
     target_accept: float = 0.9
     seed: int = 0
     cores: int | None = None
+
+    @property
+    def steps(self) -> int:
+        """The steps of all chains."""
+        return self.chains * (self.tune + self.draws)
 
 
 @dataclass(frozen=True)
@@ -86,15 +92,16 @@ class GroupTerm:
         """Add its variables to the open PyMC model, and return the log-likelihood of every person."""
         prior, dims = self.prior, self.named("parameter")
         if not self.merged.axes:
-            return _shared(self.merged.highest)
-        mean = pm.Normal(self.named("mean"), prior.mean, prior.mean_sd, dims=dims)
+            return self._highest
+        mean = pm.TruncatedNormal(
+            self.named("mean"), prior.mean, prior.mean_sd, lower=prior.lowest_mean, upper=prior.highest_mean, dims=dims
+        )
         # A spread that ran into zero between two nodes would make the likelihood a staircase, and one that was cut off
         # would pile up at the edge. This one has none: an excess far below the floor changes nothing.
         log_excess = pm.Normal(self.named("log_excess"), prior.log_excess, prior.log_excess_sd, dims=dims)
         spread = pt.sqrt(_shared(prior.least_spread**2) + pt.exp(2 * log_excess))
         spread = pm.Deterministic(self.named("spread"), spread, dims=dims)
-        personal = sorted(self.designs)
-        common = [number for number in range(len(self.merged.axes)) if number not in self.designs]
+        personal, common = self._personal, self._common
         weights = self._weights(common, mean[common], spread) if common else []
         if personal:
             centres = pt.stack([mean[number] + self._effect(number) for number in personal], axis=-1)
@@ -102,9 +109,41 @@ class GroupTerm:
         else:
             half = len(weights) // 2
             left, right = weights[:half], weights[half:]
-        order = (0, *(number + 1 for number in (*personal, *common)))
-        total = _contracted(np.transpose(self.merged.likelihood, order), left, right)
-        return pt.log(pt.maximum(total, TINY)) + _shared(self.merged.highest)
+        by_person = pt.ones((len(self.merged.highest), 1)) * _jointly(left)
+        total = WeightedSums().make_node(self._likelihood, by_person, _jointly(right)).outputs[0]
+        return pt.log(pt.maximum(total, LEAST)) + self._highest
+
+    def replace_people(self, merged: MergedLattices) -> None:
+        """Put as many other people in the place of these, in everything that was compiled with them."""
+        if merged.likelihood.shape != self.merged.likelihood.shape:
+            raise ValueError(f"lattices of shape {merged.likelihood.shape}, not {self.merged.likelihood.shape}")
+        self._highest.set_value(merged.highest)
+        self._likelihood.set_value(self._arranged(merged))
+
+    @cached_property
+    def _highest(self) -> Any:
+        return _shared(self.merged.highest)
+
+    @cached_property
+    def _likelihood(self) -> Any:
+        return shared(self._arranged(self.merged))
+
+    def _arranged(self, merged: MergedLattices) -> NDArray[np.float32]:
+        """Return likelihoods as people x rows x columns: the axes in two groups that are weighted jointly."""
+        order = [*self._personal, *self._common]
+        n_left = len(self._personal) or len(self._common) // 2
+        rows = int(np.prod([merged.axes[number].nodes for number in order[:n_left]], dtype=np.int64))
+        in_order = np.transpose(merged.likelihood, (0, *(number + 1 for number in order)))
+        return np.ascontiguousarray(in_order.reshape(len(in_order), rows, -1), dtype=np.float32)
+
+    @property
+    def _personal(self) -> list[int]:
+        """The numbers of the parameters whose mean depends on the person."""
+        return sorted(self.designs)
+
+    @property
+    def _common(self) -> list[int]:
+        return [number for number in range(len(self.merged.axes)) if number not in self.designs]
 
     def _effect(self, number: int) -> Any:
         name = self.lattices.names[number]
@@ -130,46 +169,26 @@ class GroupTerm:
 
 
 def _weights(axes: Sequence[MergedAxis], mean: Any, spread: Any) -> list[Any]:
-    """Return the group's density at the merged nodes of each axis, by person where the means are.
+    """Return the weights of the group in the merged cells of each axis, by person where the means are.
 
-    It is narrower by what merging has blurred (see ``MergedAxis``), and normalised by its sum over the nodes as they
-    were fitted: the group's distribution restricted to the lattice. All axes are one long vector, as every operation
-    takes time to compile.
+    The density is narrower by what merging has blurred (see ``MergedAxis``), and restricted to the lattice. All axes
+    are one long vector, as every operation takes time to compile.
     """
     numbers = np.arange(len(axes))
-    merged_of, fitted_of = (np.repeat(numbers, [axis.nodes for axis in each]) for each in (axes, _fitted(axes)))
-    variance = spread**2
-    narrow = variance - _shared([axis.lost_variance for axis in axes])
-    fitted = _shared(np.concatenate([axis.positions for axis in _fitted(axes)]))
-    density = pt.exp(-0.5 * (fitted - mean[..., fitted_of]) ** 2 / variance[fitted_of])
-    total = pt.maximum(pt.dot(density, _shared(np.equal.outer(fitted_of, numbers))), TINY)
-    merged = _shared(np.concatenate([axis.positions for axis in axes]))
-    weights = pt.exp(-0.5 * (merged - mean[..., merged_of]) ** 2 / narrow[merged_of])
-    weights = weights * (pt.sqrt(variance / narrow) / total)[..., merged_of]
+    axis_of = np.repeat(numbers, [axis.axis.nodes for axis in axes])
     ends = np.cumsum([0, *(axis.nodes for axis in axes)])
-    return [weights[..., start:end] for start, end in pairwise(ends)]
-
-
-def _fitted(axes: Sequence[MergedAxis]) -> list[FreeParameter]:
-    return [axis.axis for axis in axes]
+    cell_of = np.concatenate([first + axis.cell_of for first, axis in zip(ends, axes, strict=False)])
+    positions = _shared(np.concatenate([axis.axis.positions for axis in axes]))
+    variance = spread**2 - _shared([axis.lost_variance for axis in axes])
+    density = pt.exp(-0.5 * (positions - mean[..., axis_of]) ** 2 / variance[axis_of])
+    total = pt.maximum(pt.dot(density, _shared(np.equal.outer(axis_of, numbers))), TINY)
+    in_cells = pt.dot(density / total[..., axis_of], _shared(np.equal.outer(cell_of, np.arange(ends[-1]))))
+    return [in_cells[..., start:end] for start, end in pairwise(ends)]
 
 
 def _shared(values: Any) -> Any:
     """Return data as an input of the compiled function, so that it need not be compiled again for other data."""
     return shared(np.asarray(values, dtype=np.float64))
-
-
-def _contracted(likelihood: NDArray[np.float64], left: list[Any], right: list[Any]) -> Any:
-    """Return the sum over all nodes of likelihood times weights, by person.
-
-    The axes come as two groups that are weighted jointly, so that only two products are left, the first a ``dot``.
-    """
-    people = len(likelihood)
-    rows = int(np.prod(likelihood.shape[1 : 1 + len(left)], dtype=np.int64))
-    matrix = _shared(likelihood.reshape(people * rows, -1))
-    within = pt.dot(matrix, _jointly(right)).reshape((people, rows))
-    joint = _jointly(left)
-    return pt.dot(within, joint) if joint.ndim == 1 else (within * joint).sum(axis=1)
 
 
 def _jointly(weights: list[Any]) -> Any:
@@ -183,8 +202,30 @@ def _jointly(weights: list[Any]) -> Any:
     return joint
 
 
-def nuts(model: pm.Model, sampling: Sampling) -> az.InferenceData:
-    """Sample a model. What PyMC says meanwhile is left out: the diagnostics are part of every result."""
+OnStep = Callable[[], None]
+OnProgress = Callable[[int, int], None]
+
+
+def counted(progress: OnProgress | None, total: int) -> OnStep | None:
+    """Return what counts steps, and says how many are done of all."""
+    if progress is None:
+        return None
+    numbers = count(1)
+    return lambda: progress(next(numbers), total)
+
+
+def nuts(model: pm.Model, sampling: Sampling, on_step: OnStep | None = None) -> az.InferenceData:
+    """Sample a model. What PyMC says meanwhile is left out: the diagnostics are part of every result.
+
+    Parameters
+    ----------
+    model
+        The model.
+    sampling
+        How NUTS is run.
+    on_step
+        Called after every step of every chain, ``sampling.steps`` in all.
+    """
     logger = logging.getLogger("pymc")
     level = logger.level
     logger.setLevel(logging.CRITICAL)
@@ -200,6 +241,7 @@ def nuts(model: pm.Model, sampling: Sampling) -> az.InferenceData:
                 target_accept=sampling.target_accept,
                 progressbar=False,
                 compute_convergence_checks=False,
+                callback=None if on_step is None else lambda **_: on_step(),
                 compile_kwargs={"mode": MODE},
             )
     finally:

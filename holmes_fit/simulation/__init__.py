@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from holmes_fit.simulation.people import Simulation, simulate, write_simulation
+from holmes_fit.simulation.people import Simulation, simulate, simulated_choices, write_simulation
 
-__all__ = ["Simulation", "simulate", "write_simulation"]
+__all__ = ["Simulation", "simulate", "simulated_choices", "write_simulation"]

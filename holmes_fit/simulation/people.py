@@ -7,7 +7,7 @@ the draws that a fit of the same cohort uses.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from holmes_fit.protocols import Protocol
 from holmes_fit.protocols.generators import generate_trials
 from holmes_fit.simulation.plan import GROUP, Person, Plan, make_plan, parameters_of
 from holmes_fit.tables import write_table
-from holmes_fit.trials import Cohort, build_cohort, write_trials
+from holmes_fit.trials import Cohort, Learner, build_cohort, write_trials
 
 SOURCE = "source"  # the column that marks a file as simulated, unless the protocol has another use for it
 
@@ -153,7 +153,8 @@ def _answered(plan: Plan, person: Person, model: Model, values: Mapping[str, flo
         trials["feedback"] = trials["feedback"] & ~is_missed
         trials.loc[is_missed, "outcome"] = pd.NA
     trials["choice"] = pd.array([pd.NA] * len(trials), dtype="Int8")
-    chosen = _choices(plan, person, model, values, build_cohort(trials, protocol))
+    learners = build_cohort(trials, protocol).learners
+    chosen = simulated_choices(model, values, learners, plan.observer, plan.seed, f"simulate/{person.number}")
     trials["choice"] = pd.arrays.IntegerArray(chosen, is_missed)
     return trials
 
@@ -165,15 +166,37 @@ def _missed(plan: Plan, person: Person, n_trials: int) -> NDArray[np.bool_]:
     return missed
 
 
-def _choices(plan: Plan, person: Person, model: Model, values: Mapping[str, float], own: Cohort) -> NDArray[np.int8]:
-    """Return what the person chooses on every trial, from one filter a learner."""
-    probability = np.empty(len(own.trials))
+def simulated_choices(
+    model: Model,
+    values: Mapping[str, float],
+    learners: Sequence[Learner],
+    observer: Observer,
+    seed: int,
+    person: str,
+    averaged: int = 1,
+) -> NDArray[np.int8]:
+    """Return what a person chooses on every trial of their table.
+
+    Parameters
+    ----------
+    model, values, observer
+        Who the person is: all parameters of the model and of the response rule by name.
+    learners
+        All learners of the person, and of nobody else.
+    seed, person
+        Choose the draws. No fit uses the same ones: the names of its draws are lists in brackets, and ``person`` is
+        none.
+    averaged
+        The number of filters whose predictions are averaged before an answer: 1, except for averaged observers.
+    """
+    probability = np.empty(sum(len(learner.rows) for learner in learners))
     response = {parameter.name: values[parameter.name] for parameter in response_parameters(model.predicts_choices)}
-    for learner in own.learners:
-        key = stream_key(plan.seed, f"simulate/{person.number}/filter/{learner.restart}")
-        p_hat = model.p_hat(learner.observations, values, plan.observer, key)[0]
+    for learner in learners:
+        key = stream_key(seed, f"{person}/filter/{learner.restart}")
+        p_hat = model.p_hat(learner.observations, values, observer, key, averaged).mean(axis=0)
         probability[learner.rows] = p_hat if model.predicts_choices else choice_probability(p_hat, **response)
-    return (_rng(plan, person, "choices").random(len(probability)) < probability).astype(np.int8)
+    rng = np.random.default_rng(int(stream_key(seed, f"{person}/choices")))
+    return (rng.random(len(probability)) < probability).astype(np.int8)
 
 
 def _truth(plan: Plan, person: Person, model: Model, values: Mapping[str, float]) -> dict[str, object]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from holmes_fit.errors import InputError, Problem, nearest
 from holmes_fit.trials.cohorts import Cohort
@@ -79,17 +80,29 @@ def learning_curve(cohort: Cohort, by: str | None = None, bins: int = 8) -> pd.D
         scored, and ``accuracy``: the proportion of them that equal the outcome.
     """
     trials = cohort.trials
-    position = np.empty(len(trials), dtype=np.int64)
-    for learner in cohort.learners:
-        position[learner.rows] = np.arange(len(learner.rows))
-    edges = np.unique(np.linspace(0, position.max() + 1, bins + 1).round().astype(np.int64))
-    part = np.searchsorted(edges, position, side="right") - 1
+    part, edges = sequence_parts(cohort, bins)
     by = _grouping(cohort, by)
     group = trials["subject"].map(cohort.subjects.set_index("subject")[by]) if by else EVERYONE
     marks = _marks(trials).assign(part=part, group=group)
     curve = marks.groupby(["group", "part"])["hit"].agg(answers="count", accuracy="mean").reset_index()
     curve["first"], curve["last"] = edges[curve["part"]] + 1, edges[curve["part"] + 1]
     return curve.astype({"accuracy": "float64"})[["group", "first", "last", "answers", "accuracy"]]
+
+
+def sequence_parts(cohort: Cohort, bins: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Divide learning sequences into successive parts of equal length; the longest has all of them.
+
+    Returns
+    -------
+    part, edges
+        The part of each trial of the cohort's table, from 0; and where parts begin within a learner, from trial 0, with
+        the end of the last.
+    """
+    position = np.empty(len(cohort.trials), dtype=np.int64)
+    for learner in cohort.learners:
+        position[learner.rows] = np.arange(len(learner.rows))
+    edges = np.unique(np.linspace(0, position.max() + 1, bins + 1).round().astype(np.int64))
+    return np.searchsorted(edges, position, side="right") - 1, edges
 
 
 def _marks(trials: pd.DataFrame) -> pd.DataFrame:
