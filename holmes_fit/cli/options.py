@@ -14,7 +14,10 @@ import typer
 from holmes_fit.errors import Problems, plain
 
 if TYPE_CHECKING:
+    import rich.progress
+
     from holmes_fit.models import Observer
+    from holmes_fit.pooling import GroupPrior, Sampling
 
 Data = Annotated[
     list[Path], typer.Argument(metavar="DATA...", show_default=False, help="A CSV file, several, or a folder of them.")
@@ -44,6 +47,10 @@ Dask = Annotated[
     str | None, typer.Option(metavar="ADDRESS", help="A Dask cluster instead: its scheduler, as tcp://HOST:8786.")
 ]
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", show_default=False, help="A run folder.")]
+LeaveOut = Annotated[list[str] | None, typer.Option(metavar="SUBJECT", help="Someone to leave out; can be repeated.")]
+PoolingPreset = Annotated[
+    str, typer.Option("--preset", metavar="NAME", help="Whose [pooling] is used: a preset, or the path of a TOML.")
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but problems.")]
 
@@ -106,6 +113,22 @@ def observer_of(
     return Observer(particles, resampling, branch_counts, sticky_by, max_depth, max_branches)  # type: ignore[arg-type]
 
 
+def pooling_of(preset: str, seed: int, workers: int | None) -> tuple[GroupPrior, Sampling]:
+    """Return what a preset says about groups: their prior, and how they are sampled."""
+    from holmes_fit.models import check_count
+    from holmes_fit.pooling import GroupPrior, Sampling
+    from holmes_fit.presets import load_preset
+
+    problems = Problems()
+    check_count("seed", seed, problems, least=0)
+    if workers is not None:
+        check_count("workers", workers, problems)
+    problems.raise_if_any()
+    said = load_preset(preset).pooling
+    prior = GroupPrior(said.mean_sd, said.spread, said.spread_log_sd, said.effect_sd)
+    return prior, Sampling(said.chains, said.tune, said.draws, said.target_accept, seed, workers)
+
+
 Progress = Callable[[int, int], None]
 
 
@@ -127,19 +150,43 @@ def progress_bar(label: str, quiet: bool, lines: bool = False) -> Iterator[Progr
     elif not sys.stderr.isatty():
         yield ProgressLines(label)
     else:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+        with _bars() as bars:
+            yield _new_bar(bars, label)
 
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[left]}"),
-        )
-        pace = Pace()
-        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-            task = bar.add_task(label, total=None, left="")
-            yield lambda done, total: bar.update(task, completed=done, total=total, left=pace.left(done, total))
+
+@contextmanager
+def progress_bars(quiet: bool) -> Iterator[Callable[[str], Progress | None] | None]:
+    """Give a function that begins a bar for what is being done now, in the place of the one before.
+
+    Without a terminal it prints what is begun; if quiet, there is none.
+    """
+    if quiet:
+        yield None
+    elif not sys.stderr.isatty():
+        yield lambda label: typer.echo(f"{label} ...", err=True)
+    else:
+        with _bars() as bars:
+
+            def begin(label: str) -> Progress:
+                for task in bars.task_ids:
+                    bars.remove_task(task)
+                return _new_bar(bars, label)
+
+            yield begin
+
+
+def _bars() -> rich.progress.Progress:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[left]}"))
+    return Progress(*columns, console=Console(stderr=True), transient=True)
+
+
+def _new_bar(bars: rich.progress.Progress, label: str) -> Progress:
+    pace = Pace()
+    task = bars.add_task(label, total=None, left="")
+    return lambda done, total: bars.update(task, completed=done, total=total, left=pace.left(done, total))
 
 
 class Pace:

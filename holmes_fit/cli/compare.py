@@ -1,0 +1,61 @@
+"""``holmes-fit compare``: flat or HOLMES, from the lattices of a run."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from holmes_fit.cli.app import app, examples
+from holmes_fit.cli.options import LeaveOut, PoolingPreset, Quiet, RunFolder, Seed, Workers, pooling_of, progress_bars
+from holmes_fit.cli.pool import NOT_CONVERGED, not_converged
+
+
+@app.command(
+    epilog=examples(
+        "holmes-fit compare runs/pilot",
+        "holmes-fit compare runs/pilot --by group --leave-out s07",
+        "holmes-fit compare runs/pilot --models flat,holmes,rescorla_wagner",
+    )
+)
+def compare(
+    run: RunFolder,
+    models: Annotated[
+        str | None,
+        typer.Option(metavar="NAME,...", help="The models of the mixture; all latent-cause models by default."),
+    ] = None,
+    by: Annotated[str | None, typer.Option(metavar="COLUMN", help="The covariate whose groups are compared.")] = None,
+    leave_out: LeaveOut = None,
+    preset: PoolingPreset = "default",
+    seed: Seed = 0,
+    workers: Workers = None,
+    quiet: Quiet = False,
+) -> None:
+    """Say which model describes these people, and how surely.
+
+    Results go to the run folder: comparison.csv (a row a model), model_probabilities.csv (a row a person and model),
+    frequencies.csv, frequency_differences.csv, mixture.csv, mixture.nc (ArviZ), predictive.csv, predictive_summary.csv.
+    A run that is not pooled yet is pooled first. Ends with 3 if the chains have not converged.
+    """
+    from holmes_fit.comparison import compare as compare_models
+    from holmes_fit.comparison import in_words
+
+    prior, sampling = pooling_of(preset, seed, workers)
+    with progress_bars(quiet) as begin:
+        found = compare_models(
+            run,
+            None if models is None else [name.strip() for name in models.split(",")],
+            by=by,
+            leave_out=leave_out or (),
+            prior=prior,
+            sampling=sampling,
+            workers=workers,
+            step=begin,
+        )
+    if not quiet:
+        typer.echo(in_words(found))
+    if not found.converged:
+        groups = [f"the group of {name}" for name, own in found.diagnostics.items() if own.warnings]
+        mixture = ["the mixture"] if found.mixture.diagnostics.warnings else []
+        typer.echo(not_converged(mixture + groups, sampling.draws), err=True)
+        raise typer.Exit(NOT_CONVERGED)

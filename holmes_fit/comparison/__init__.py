@@ -1,0 +1,12 @@
+"""Which model describes these people, how surely, and whether any of them describes what people do.
+
+``compare`` is the whole of it. ``omnibus`` says how surely one model is the most frequent, ``prediction`` leaves people
+out, ``predictive`` simulates cohorts from the posterior, ``tables`` and ``words`` say what was found.
+"""
+
+from __future__ import annotations
+
+from holmes_fit.comparison.compare import Comparison, compare
+from holmes_fit.comparison.words import in_words
+
+__all__ = ["Comparison", "compare", "in_words"]

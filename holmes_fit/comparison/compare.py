@@ -1,0 +1,369 @@
+"""Which model describes these people: the mixture, and everything that stands beside it in one table."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+
+import arviz as az
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from holmes_fit.comparison.omnibus import exceedance, frequencies_by_group, omnibus_risk, protected
+from holmes_fit.comparison.prediction import LeftOut, leave_one_out
+from holmes_fit.comparison.predictive import cohort_of, predictive_checks
+from holmes_fit.comparison.predictive_draws import PeopleDraws, read_draws
+from holmes_fit.errors import InputError, Problem, Problems, Quoted, nearest, plain, shown
+from holmes_fit.models import MODELS
+from holmes_fit.pooling import (
+    GroupPrior,
+    Lattices,
+    Mixture,
+    Sampling,
+    fitted_models,
+    load_lattices,
+    mix_models,
+    pool,
+    pool_people,
+    read_pooled,
+)
+from holmes_fit.pooling.lattices import check_same_people
+from holmes_fit.pooling.mixture import check_mixture
+from holmes_fit.pooling.pool import check_enough
+from holmes_fit.pooling.results import OnBegin, to_arviz
+from holmes_fit.pooling.sampling import Diagnostics, counted, diagnose
+from holmes_fit.runs import HasRun, Run, run_of
+from holmes_fit.trials import Cohort, default_group
+from holmes_fit.trials.summaries import EVERYONE, MOST_GROUPS
+
+DATASETS = 100  # simulated cohorts in posterior predictive checks
+
+
+@dataclass(frozen=True)
+class Frequencies:
+    """How frequent models are: over everyone, and in each group.
+
+    Parameters
+    ----------
+    everyone
+        Draws x models.
+    groups
+        Their names; none if the people are not divided.
+    group_of
+        Everyone's group, by number.
+    by_group
+        Draws x groups x models.
+    exceedance, protected
+        The probability of each model to be the most frequent one, without and with the omnibus risk.
+    risk
+        The omnibus risk: the probability that all models are equally frequent.
+    """
+
+    everyone: NDArray[np.float64]
+    groups: tuple[str, ...]
+    group_of: NDArray[np.intp]
+    by_group: NDArray[np.float64]
+    exceedance: NDArray[np.float64]
+    protected: NDArray[np.float64]
+    risk: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What was found about the models of a run. Tables are those of the run folder.
+
+    Parameters
+    ----------
+    run
+        The run folder.
+    mixture
+        The mixture of the models that compete.
+    shares
+        How frequent they are.
+    left_out
+        By model, how well its group predicts someone who is left out.
+    fits
+        ``models.csv`` of the run, for the people who are compared.
+    checks, check_summary
+        Posterior predictive checks.
+    diagnostics
+        By model, whether NUTS has done its work for its group.
+    notes
+        What else a reader must know.
+    """
+
+    run: Run
+    mixture: Mixture
+    shares: Frequencies
+    left_out: Mapping[str, LeftOut]
+    fits: pd.DataFrame
+    checks: pd.DataFrame
+    check_summary: pd.DataFrame
+    diagnostics: Mapping[str, Diagnostics]
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def models(self) -> pd.DataFrame:
+        """``comparison.csv``: a row for each model."""
+        from holmes_fit.comparison.tables import models_table
+
+        return models_table(self)
+
+    @cached_property
+    def people(self) -> pd.DataFrame:
+        """``model_probabilities.csv``: a row for each person and model of the mixture."""
+        from holmes_fit.comparison.tables import people_table
+
+        return people_table(self)
+
+    @cached_property
+    def frequencies(self) -> pd.DataFrame:
+        """``frequencies.csv``: a row for each group and model of the mixture."""
+        from holmes_fit.comparison.tables import frequency_table
+
+        return frequency_table(self)
+
+    @cached_property
+    def differences(self) -> pd.DataFrame:
+        """``frequency_differences.csv``: a row for each model and pair of groups."""
+        from holmes_fit.comparison.tables import difference_table
+
+        return difference_table(self)
+
+    @property
+    def idata(self) -> az.InferenceData:
+        """The posterior of the mixture, for ArviZ."""
+        return self.mixture.idata
+
+    @property
+    def warnings(self) -> list[str]:
+        """What a reader must know before using the results; nothing if all is well."""
+        groups = [f"group of {name}: {text}" for name, own in self.diagnostics.items() for text in own.warnings]
+        left_out = [
+            f"leaving people out of {name} cannot be told from its draws for {found.n_high} of {len(found.k)} people "
+            "(Pareto k above 0.7)"
+            for name, found in self.left_out.items()
+            if found.n_high
+        ]
+        return [*self.mixture.warnings, *groups, *left_out, *self.notes]
+
+    @property
+    def converged(self) -> bool:
+        """Whether NUTS has done its work, for the mixture and for the group of every model."""
+        return not any(each.warnings for each in (self.mixture.diagnostics, *self.diagnostics.values()))
+
+
+def compare(
+    run: str | PathLike[str] | Run | HasRun,
+    models: Sequence[str] | None = None,
+    *,
+    by: str | None = None,
+    leave_out: Collection[str] = (),
+    prior: GroupPrior | None = None,
+    sampling: Sampling | None = None,
+    datasets: int = DATASETS,
+    workers: int | None = None,
+    step: OnBegin | None = None,
+) -> Comparison:
+    """Compare the models of a run, and write the results into its folder.
+
+    The headline is a mixture: everyone follows one of the models, frequencies are unknown, and within a model people
+    are distributed as in its group. Files are ``comparison.csv``, ``model_probabilities.csv``, ``frequencies.csv``,
+    ``frequency_differences.csv``, ``mixture.csv``, ``mixture.nc``, ``predictive.csv`` and ``predictive_summary.csv``.
+
+    Parameters
+    ----------
+    run
+        What :func:`holmes_fit.fit` has returned, or the run folder.
+    models
+        The models of the mixture, two or more; by default all latent-cause models of the run. The others stand beside
+        them in the table.
+    by
+        The covariate whose groups are compared; by default the first that divides people into a few groups.
+    leave_out
+        People who are left out of everything.
+    prior, sampling
+        See :func:`holmes_fit.pooling.pool_people`.
+    datasets
+        How many cohorts are simulated for posterior predictive checks.
+    workers
+        Processes, all usable cores by default. Results do not depend on it.
+    step
+        Called with what is begun; it may return what is called with how much of it is done, and the total.
+
+    Raises
+    ------
+    InputError
+        If the run is not complete, models were fitted on different people, or an argument cannot be used.
+    """
+    run, begin, sampling = run_of(run, "fit"), step or (lambda _: None), sampling or Sampling()
+    lattices = {name: load_lattices(run, name, leave_out) for name in fitted_models(run)}
+    chosen = _chosen(models, tuple(lattices))
+    check_same_people(list(lattices.values()))
+    groups, group_of, notes = _groups(cohort_of(run), by, next(iter(lattices.values())).subjects)
+    _check_people_and_models([lattices[name] for name in chosen])
+    if not run.path("pooling.csv").exists():
+        pool(run, leave_out=leave_out, prior=prior, sampling=sampling, step=step)
+    posteriors = {name: _posterior(run, each, prior, sampling, begin) for name, each in lattices.items() if each.axes}
+    mixture = mix_models(
+        [lattices[name] for name in chosen],
+        prior=prior,
+        sampling=sampling,
+        on_step=counted(begin("mixing the models"), sampling.steps),
+    )
+    draws = {
+        name: _people_draws(posteriors[name]) if name in posteriors else read_draws(run, name, leave_out)
+        for name in lattices
+    }
+    checks, summary = predictive_checks(
+        run, draws, datasets=datasets, seed=sampling.seed, workers=workers, progress=begin("simulating the people")
+    )
+    found = Comparison(
+        run=run,
+        mixture=mixture,
+        shares=shares_of(mixture, groups, group_of),
+        left_out={
+            name: leave_one_out(posteriors[name]) if name in posteriors else LeftOut.of_constants(each.highest)
+            for name, each in lattices.items()
+        },
+        fits=_fits(run, mixture.subjects),
+        checks=checks,
+        check_summary=summary,
+        diagnostics={name: diagnose(each) for name, each in posteriors.items()},
+        notes=notes,
+    )
+    write(found)
+    return found
+
+
+def _posterior(
+    run: Run, lattices: Lattices, prior: GroupPrior | None, sampling: Sampling, begin: OnBegin
+) -> az.InferenceData:
+    """Return the group of a model without covariates: as the run has it, or pooled now.
+
+    What the run has from pooling others, or with covariates, stays as it is.
+    """
+    kept = read_pooled(run, lattices, prior)
+    if kept is not None:
+        return kept
+    on_step = counted(begin(f"pooling {lattices.model}"), sampling.steps)
+    return to_arviz(pool_people(lattices, prior=prior, sampling=sampling, on_step=on_step))
+
+
+def _people_draws(posterior: az.InferenceData) -> PeopleDraws:
+    values = posterior["individuals"]["value"].transpose("subject", "sample", "parameter")
+    subjects, parameters = (tuple(map(str, values[name].to_numpy())) for name in ("subject", "parameter"))
+    return PeopleDraws(subjects, parameters, values.to_numpy())
+
+
+def shares_of(mixture: Mixture, groups: tuple[str, ...] = (), group_of: NDArray[np.intp] | None = None) -> Frequencies:
+    """Return how frequent the models of a mixture are, over everyone and by group."""
+    rng = np.random.default_rng([20, len(mixture.frequency)])
+    everyone = mixture.frequency[:, 0]
+    risk = omnibus_risk(mixture.imputed, everyone, rng)
+    exceeding = exceedance(everyone)
+    of_person = np.zeros(len(mixture.subjects), dtype=np.intp) if group_of is None else group_of
+    return Frequencies(
+        everyone=everyone,
+        groups=groups,
+        group_of=of_person,
+        by_group=frequencies_by_group(mixture.imputed, everyone, of_person, len(groups), rng)
+        if groups
+        else np.empty((len(everyone), 0, everyone.shape[1])),
+        exceedance=exceeding,
+        protected=protected(exceeding, risk),
+        risk=risk,
+    )
+
+
+def write(found: Comparison) -> None:
+    """Write everything that was found into the run folder."""
+    from holmes_fit.comparison.tables import checks_table
+
+    tables = {
+        "comparison.csv": found.models,
+        "model_probabilities.csv": found.people,
+        "frequencies.csv": found.frequencies,
+        "frequency_differences.csv": found.differences,
+        "mixture.csv": checks_table(found),
+        "predictive.csv": found.checks,
+        "predictive_summary.csv": found.check_summary,
+    }
+    for name, table in tables.items():
+        found.run.write_table(name, table)
+    with found.run.writing("mixture.nc") as temporary:
+        found.idata.to_netcdf(str(temporary), engine="h5netcdf")
+
+
+def _check_people_and_models(lattices: Sequence[Lattices]) -> None:
+    problems = Problems()
+    for each in lattices[:1]:
+        check_enough(each, problems)
+    problems.raise_if_any()
+    check_mixture(lattices)
+
+
+def _chosen(models: Sequence[str] | None, known: Sequence[str]) -> list[str]:
+    """Return the models of the mixture."""
+    if models is None:
+        particles = [name for name in known if MODELS[name].uses_particles]
+        return particles if len(particles) > 1 else list(known)
+    problems = Problems()
+    for name in models:
+        if name not in known:
+            problems.add("models", name, f"models of the run: {', '.join(known)}", nearest(name, known))
+    if len(set(models)) < len(models):
+        problems.add("models", Quoted(", ".join(models)), "each model once")
+    problems.raise_if_any()
+    return list(models)
+
+
+Groups = tuple[tuple[str, ...], NDArray[np.intp], tuple[str, ...]]
+
+
+def _groups(cohort: Cohort, by: str | None, subjects: Sequence[str]) -> Groups:
+    """Return the groups in which someone is, everyone's group, and what to say about it; no groups if there is one."""
+    people = cohort.subjects
+    column = default_group(cohort) if by is None else by
+    nobody = np.zeros(len(subjects), dtype=np.intp)
+    if column is None:
+        return (), nobody, ()
+    covariates = list(people.columns.drop("subject"))
+    if column not in covariates:
+        allowed = f"a covariate of the run: {', '.join(covariates) or 'it has none'}"
+        raise InputError([Problem("argument by", shown(column), allowed, nearest(column, covariates))])
+    own = people.set_index("subject")[column].reindex(list(subjects))
+    lacking = [str(name) for name in own.index[own.isna()]]
+    if lacking and by is not None:
+        seen = f"no value for {plain(', '.join(lacking), limit=200)}"
+        raise InputError([Problem(f"covariate {column}", seen, "a group for everyone", "Leave them out.")])
+    if lacking:
+        note = f"groups are not compared, as {column} is empty for {plain(', '.join(lacking), limit=200)}"
+        return (), nobody, (note,)
+    names = tuple(sorted({str(value) for value in own}))
+    empty = sorted({str(value) for value in people[column].dropna()} - set(names))
+    notes = (f"nobody is left in {', '.join(map(plain, empty))}",) if empty else ()
+    _check_groups(names, column, asked=by is not None)
+    if len(names) < 2:
+        return (), nobody, notes
+    return names, np.array([names.index(str(value)) for value in own], dtype=np.intp), notes
+
+
+def _check_groups(names: Sequence[str], column: str, asked: bool) -> None:
+    problems = Problems()
+    where = f"covariate {plain(column)}"
+    if asked and len(names) < 2:
+        problems.add(where, Quoted(f"only {names[0]}"), "at least two groups with people in them")
+    if len(names) > MOST_GROUPS:
+        problems.add(where, Quoted(f"{len(names)} values"), f"up to {MOST_GROUPS} groups")
+    if EVERYONE in names:
+        problems.add(where, Quoted(f"a group called {EVERYONE}"), "another name; this one stands for all people")
+    problems.raise_if_any()
+
+
+def _fits(run: Run, subjects: Sequence[str]) -> pd.DataFrame:
+    table = run.read_table("models.csv", ("subject", "model", "warning")).fillna({"warning": ""})
+    return table[table["subject"].isin(subjects)].reset_index(drop=True)

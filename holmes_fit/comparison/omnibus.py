@@ -1,0 +1,124 @@
+"""How surely one model is the most frequent: exceedance probabilities, and the risk that all is due to chance.
+
+The *omnibus risk* is the probability that all models are equally frequent, against frequencies from the Dirichlet
+prior, with even odds beforehand (Rigoux et al., 2014). Equal frequencies are one point of the Dirichlet model, so that
+the Bayes factor is the ratio of posterior to prior density there (Savage and Dickey). Given who follows which model,
+the posterior of the frequencies is a Dirichlet distribution, whose density is averaged over draws of who follows what:
+exact but for the number of draws, for any number of models, and with the parameters of all groups integrated out.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln, logsumexp
+
+SWEEPS = 40  # of Gibbs sampling from a good beginning; a handful would do
+
+
+def exceedance(frequency: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the posterior probability of each model to be the most frequent one.
+
+    Parameters
+    ----------
+    frequency
+        Draws x models.
+    """
+    return np.bincount(frequency.argmax(axis=1), minlength=frequency.shape[1]) / len(frequency)
+
+
+def protected(exceeding: NDArray[np.float64], risk: float) -> NDArray[np.float64]:
+    """Return protected exceedance probabilities: with the omnibus risk, all models are equally probable."""
+    return (1 - risk) * exceeding + risk / len(exceeding)
+
+
+def omnibus_risk(
+    log_likelihood: NDArray[np.float64],
+    frequency: NDArray[np.float64],
+    rng: np.random.Generator,
+    concentration: float = 1.0,
+) -> float:
+    """Return the probability that all models are equally frequent.
+
+    Parameters
+    ----------
+    log_likelihood
+        Draws x people x models, under each model's group.
+    frequency
+        Draws x models, from the same draws.
+    rng
+        Draws who follows which model.
+    concentration
+        Of the Dirichlet prior of the frequencies.
+    """
+    n_models = frequency.shape[1]
+    prior = np.full(n_models, concentration)
+    counts = memberships(log_likelihood, frequency[:, None], rng).sum(axis=1)
+    log_ratio = logsumexp(_log_density_at_equal(prior + counts)) - np.log(len(counts)) - _log_density_at_equal(prior)
+    return float(1 / (1 + np.exp(-log_ratio)))
+
+
+def memberships(
+    log_likelihood: NDArray[np.float64], frequency: NDArray[np.float64], rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Return draws x people x models: 1 for the model that a person follows in a draw, 0 for the others.
+
+    Parameters
+    ----------
+    log_likelihood
+        Draws x people x models.
+    frequency
+        Draws x people (or 1) x models: of the group that a person belongs to.
+    rng
+        Makes the draws.
+    """
+    with np.errstate(divide="ignore"):
+        chances = np.log(frequency) + log_likelihood
+    # The largest of log-probabilities with Gumbel noise is a draw from them.
+    chosen = np.argmax(chances + rng.gumbel(size=chances.shape), axis=2)
+    return (chosen[:, :, None] == np.arange(log_likelihood.shape[2])).astype(np.int64)
+
+
+def frequencies_by_group(
+    log_likelihood: NDArray[np.float64],
+    frequency: NDArray[np.float64],
+    group_of: NDArray[np.intp],
+    n_groups: int,
+    rng: np.random.Generator,
+    concentration: float = 1.0,
+) -> NDArray[np.float64]:
+    """Return draws x groups x models: frequencies of their own for groups that share everything else.
+
+    Each draw of the parameters is kept, and who follows which model, and how frequent models are in each group, are
+    drawn in turn. What the division into groups would change about the parameters of a model is left aside.
+
+    Parameters
+    ----------
+    log_likelihood
+        Draws x people x models.
+    frequency
+        Draws x models over everyone, to begin with.
+    group_of
+        Everyone's group.
+    n_groups
+        The number of groups.
+    rng
+        Makes the draws.
+    concentration
+        Of the Dirichlet prior of each group's frequencies.
+    """
+    current = np.repeat(frequency[:, None], n_groups, axis=1)
+    belongs = (group_of[:, None] == np.arange(n_groups)).astype(np.int64)
+    for _ in range(SWEEPS):
+        follows = memberships(log_likelihood, current[:, group_of], rng)
+        counts = np.einsum("kpm,pg->kgm", follows, belongs)
+        gammas = rng.gamma(concentration + counts)
+        current = gammas / gammas.sum(axis=2, keepdims=True)
+    return current
+
+
+def _log_density_at_equal(concentration: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the log-density of Dirichlet distributions where all frequencies are equal."""
+    n_models = concentration.shape[-1]
+    normalising = gammaln(concentration.sum(axis=-1)) - gammaln(concentration).sum(axis=-1)
+    return normalising - (concentration - 1).sum(axis=-1) * np.log(n_models)

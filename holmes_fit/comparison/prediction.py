@@ -1,0 +1,65 @@
+"""Leave-one-subject-out: how well a group predicts the choices of someone who was not in it."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import arviz as az
+import numpy as np
+from numpy.typing import NDArray
+
+LARGEST_K = 0.7  # above, the estimate for a person cannot be trusted
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """The log predictive density of each person's choices when they are left out of their group.
+
+    Parameters
+    ----------
+    density
+        By person, in nats.
+    k
+        Pareto's k of each person, which says whether importance weights can stand for another fit.
+    """
+
+    density: NDArray[np.float64]
+    k: NDArray[np.float64]
+
+    @classmethod
+    def of_constants(cls, log_likelihood: NDArray[np.float64]) -> LeftOut:
+        """Return the same for a model without free parameters, which learns nothing from anyone."""
+        return cls(log_likelihood, np.zeros(len(log_likelihood)))
+
+    @property
+    def total(self) -> float:
+        return float(self.density.sum())
+
+    @property
+    def error(self) -> float:
+        """The standard error of the total, people being a sample."""
+        return error_of_sum(self.density)
+
+    @property
+    def n_high(self) -> int:
+        return int(np.sum(self.k > LARGEST_K))
+
+
+def leave_one_out(pooled: az.InferenceData) -> LeftOut:
+    """Return what a pooled group predicts of each person, by Pareto-smoothed importance sampling.
+
+    Parameters
+    ----------
+    pooled
+        As ``pool_MODEL.nc`` has it, with people's log-likelihoods.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # a large k is reported with the results
+        found = az.loo(pooled, pointwise=True, var_name="choices")
+    return LeftOut(np.asarray(found.loo_i, dtype=np.float64), np.asarray(found.pareto_k, dtype=np.float64))
+
+
+def error_of_sum(values: NDArray[np.float64]) -> float:
+    """Return the standard error of a sum over people."""
+    return float(np.sqrt(len(values) * np.var(values, ddof=1))) if len(values) > 1 else float("nan")

@@ -1,0 +1,281 @@
+"""``holmes-fit pool`` and ``holmes-fit compare``: what they leave, how they end, and what they say about mistakes."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import asdict
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from holmes_fit import comparison, simulate
+from holmes_fit.cli import main
+from holmes_fit.cli.options import pooling_of, progress_bars
+from holmes_fit.fitting import fit
+from holmes_fit.pooling import Diagnostics, GroupPrior, Sampling, load_lattices, read_pooled
+from holmes_fit.presets import PoolingSettings, load_preset
+from holmes_fit.runs import open_run, read_run
+
+SEED = 20264
+GOOD, BAD = Diagnostics(0, 1.001, 900, 900), Diagnostics(2, 1.001, 900, 900)
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Six people in two groups, with covariates good and bad, and a model that is computed in no time."""
+    cohort = simulate("weather_prediction", "rescorla_wagner", groups={"old": 3, "young": 3}, seed=SEED).cohort
+    folder = tmp_path_factory.mktemp("pool") / "run"
+    fit(cohort, ["bias"], folder, preset="quick", workers=1)
+    people = cohort.subjects.assign(
+        age=[60.0, 70.0, 65.0, 20.0, 30.0, 25.0], iq=[100.0, np.nan, 90.0, 110.0, np.nan, 95.0], site="x"
+    )
+    read_run(folder).write_table("subjects.csv", people)
+    return folder
+
+
+@pytest.fixture
+def run_folder(fitted: Path, tmp_path: Path) -> Path:
+    """A copy of it, to be changed."""
+    return Path(shutil.copytree(fitted, tmp_path / "run"))
+
+
+def preset(folder: Path, **values: float) -> Path:
+    path = folder / "mine.toml"
+    lines = [f"{name} = {value}" for name, value in values.items()]
+    path.write_text("\n".join(['base = "default"', "[pooling]", *lines]))
+    return path
+
+
+def call(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    """Run a command as the terminal would, and return its exit code and what it printed."""
+    with pytest.raises(SystemExit, match=r"^\d+$") as ended:
+        main([str(argument) for argument in arguments])
+    out, err = capsys.readouterr()
+    return int(str(ended.value.code)), out, err
+
+
+# --------------------------------------------------------------------------------------------------- what they leave
+
+
+def test_pooling_leaves_tables_and_says_what_was_found(
+    run_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = preset(tmp_path, tune=300, draws=600)
+    formula = "choice_probability ~ group + age"
+    code, out, err = call(capsys, "pool", run_folder, "--formula", formula, "--preset", settings, "--workers", 1)
+    assert code == 0
+    assert out.startswith("bias: 6 people pooled.\n  choice_probability: group median ")
+    assert "choice_probability, group: young - old: " in out
+    assert err == "pooling bias ...\n"
+    run = read_run(run_folder)
+    (row,) = run.read_table("pooling.csv", ("warning",)).fillna({"warning": ""}).to_dict("records")
+    assert (row["model"], row["n_subjects"], row["formulas"]) == ("bias", 6, formula)
+    assert (row["divergences"], row["warning"]) == (0, "")
+    assert row["r_hat"] < 1.01
+    assert min(row["ess_bulk"], row["ess_tail"]) > 400
+    assert list(run.read_table("second_level.csv")["term"]) == ["Intercept", "group[T.young]", "age"]
+    assert {"mean", "median", "spread", "effect", "contrast"} == set(run.read_table("group.csv")["quantity"])
+    assert len(run.read_table("pooled.csv")) == 6
+    # What was pooled with covariates is not the group without them.
+    assert read_pooled(run, load_lattices(run, "bias")) is None
+
+
+def test_too_few_draws_end_with_a_warning_and_its_code(
+    run_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two chains of 50 draws cannot have 400 effective ones."""
+    command = ["pool", run_folder, "--preset", preset(tmp_path, chains=2, tune=50, draws=50), "--workers", 1]
+    code, out, err = call(capsys, *command, "--quiet")
+    assert (code, out) == (3, "")
+    assert err.startswith("Not converged: bias. Do not report these numbers. Take more draws: ")
+    assert "draws = 100" in err
+    run = read_run(run_folder)
+    (row,) = run.read_table("pooling.csv", ("warning",)).to_dict("records")
+    assert "not above 400" in row["warning"]
+    # The posterior is there all the same, for these people and this prior alone.
+    lattices = load_lattices(run, "bias")
+    assert read_pooled(run, lattices) is not None
+    assert read_pooled(run, lattices, GroupPrior(spread=0.3)) is None
+    assert read_pooled(run, load_lattices(run, "bias", leave_out=lattices.subjects[:1])) is None
+
+
+@pytest.mark.parametrize(
+    ("mixture", "group", "code", "said"),
+    [
+        (GOOD, GOOD, 0, ""),
+        (BAD, GOOD, 3, "Not converged: the mixture. Do not report"),
+        (BAD, BAD, 3, "Not converged: the mixture, the group of flat. Do not report"),
+        (GOOD, BAD, 3, "Not converged: the group of flat. Do not report"),
+    ],
+)
+def test_a_comparison_ends_as_its_diagnostics_say(
+    mixture: Diagnostics,
+    group: Diagnostics,
+    code: int,
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    found = SimpleNamespace(
+        converged=code == 0, mixture=SimpleNamespace(diagnostics=mixture), diagnostics={"flat": group}
+    )
+    given: dict[str, object] = {}
+    monkeypatch.setattr(comparison, "compare", lambda *names, **options: given.update(options, names=names) or found)
+    monkeypatch.setattr(comparison, "in_words", lambda _: "half of them")
+    command = ["compare", "runs/pilot", "--models", "flat, holmes", "--by", "site", "--leave-out", "s1", "--seed", 5]
+    ended, out, err = call(capsys, *command)
+    assert (ended, out) == (code, "half of them\n")
+    assert err.startswith(said)
+    assert given["names"] == (Path("runs/pilot"), ["flat", "holmes"])
+    assert (given["by"], given["leave_out"]) == ("site", ["s1"])
+    assert isinstance(given["sampling"], Sampling)
+    assert given["sampling"].seed == 5
+
+
+def test_bars_are_for_terminals(capsys: pytest.CaptureFixture[str]) -> None:
+    with progress_bars(quiet=True) as begin:
+        assert begin is None
+    with progress_bars(quiet=False) as begin:
+        assert begin is not None
+        assert begin("mixing") is None
+    assert capsys.readouterr().err == "mixing ...\n"
+
+
+# --------------------------------------------------------------------------------------------------- settings
+
+
+def test_settings_come_from_the_preset(tmp_path: Path) -> None:
+    prior, sampling = pooling_of(str(preset(tmp_path, spread=0.3, chains=3, draws=2000)), 7, 2)
+    assert prior == GroupPrior(spread=0.3)
+    assert sampling == Sampling(chains=3, draws=2000, seed=7, cores=2)
+
+
+def test_all_defaults_are_the_same() -> None:
+    """The file that people read, what it is checked with, and what Python takes without it."""
+    assert load_preset("default").pooling == PoolingSettings()
+    known = PoolingSettings().model_dump()
+    for settings in (asdict(GroupPrior()), asdict(Sampling())):
+        own = {name: value for name, value in settings.items() if name not in ("seed", "cores")}
+        assert own == {name: known[name] for name in own}
+
+
+# --------------------------------------------------------------------------------------------------- mistakes
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--models", "biass"], "model: saw 'biass'; allowed: a model of the run: bias. Did you mean 'bias'?"),
+        (["--leave-out", "s99"], "leave out: saw 's99'; allowed: someone who was fitted."),
+        (["--formula", "alpha ~ group"], "saw 'alpha'; allowed: a free parameter: choice_probability."),
+        (
+            ["--formula", "choice_probability ~ grup"],
+            "covariate grup: saw 'grup'; allowed: one of group, age, iq, site",
+        ),
+        (["--formula", "choice_probability ~ iq"], "covariate iq: saw no value for 2 of 6 people: ['s02', 's05']"),
+        (["--formula", "choice_probability ~ site"], "covariate site: saw 'x' for everyone; allowed: a covariate that"),
+        (
+            ["--formula", "choice_probability ~ group", *(f"--leave-out=s0{n}" for n in (4, 5, 6))],
+            "covariate group: saw 'old' for everyone; allowed: a covariate that differs between people.",
+        ),
+        ([f"--leave-out=s0{n}" for n in (3, 4, 5, 6)], "model bias: saw 2 people; allowed: at least 3 people."),
+        ([f"--leave-out=s0{n}" for n in (2, 3, 4, 5, 6)], "model bias: saw one person; allowed: at least 3 people."),
+        (["--preset", "defalt"], "preset: saw 'defalt'; allowed: the path of a TOML file, or one of careful, default"),
+        (["--seed", -1], "argument seed: saw -1; allowed: a whole number from 0"),
+        (["--workers", 0], "argument workers: saw 0; allowed: a whole number from 1"),
+    ],
+)
+def test_what_cannot_be_pooled_is_said(
+    options: list[object], message: str, fitted: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = call(capsys, "pool", fitted, *options)
+    assert (code, out) == (2, "")
+    assert message in err
+
+
+def test_a_group_in_which_nobody_is_left_is_named(run_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = read_run(run_folder)
+    people = run.read_table("subjects.csv", ("subject",))
+    run.write_table("subjects.csv", people.assign(group=["a", "a", "b", "b", "b", "c"]))
+    command = ["pool", run_folder, "--formula", "choice_probability ~ group", "--leave-out", "s06"]
+    code, _, err = call(capsys, *command)
+    assert code == 2
+    assert "covariate group: saw nobody left in group 'c'; allowed: groups with people who were fitted." in err
+
+
+@pytest.mark.parametrize("command", ["pool", "compare"])
+def test_a_run_that_is_not_complete_says_how_to_go_on(
+    command: str, run_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = read_run(run_folder)
+    for subject in ("s02", "s05"):
+        run._path(("bias", subject)).unlink()
+    code, _, err = call(capsys, command, run_folder)
+    assert code == 2
+    assert "model bias: saw no fit of 2 of 6 people: ['s02', 's05']; allowed: a complete run." in err
+    assert "The same call of holmes_fit.fit goes on where it was." in err
+    manifest = (run_folder / "manifest.json").read_text()
+    (run_folder / "manifest.json").write_text(manifest.replace("holmes_fit.fit", "holmes-fit fit x.csv --out run"))
+    assert (
+        "The same command goes on where it was: holmes-fit fit x.csv --out run" in call(capsys, command, run_folder)[2]
+    )
+
+
+@pytest.mark.parametrize("command", ["pool", "compare"])
+def test_someone_who_could_not_be_fitted_must_be_left_out(
+    command: str, run_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    read_run(run_folder).save_record(("bias", "s03"), {}, error="all answers are missed")
+    code, _, err = call(capsys, command, run_folder)
+    assert code == 2
+    assert "bias, s03: saw all answers are missed; allowed: a fit that succeeded. Leave this person out." in err
+
+
+@pytest.mark.parametrize("command", ["pool", "compare"])
+def test_a_folder_that_is_no_run_of_fits_is_refused(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "saw no such folder; allowed: the folder of a run" in call(capsys, command, tmp_path / "none")[2]
+    with open_run(tmp_path / "other", identity={"kind": "replication"}, about={}, keys=[]):
+        pass
+    code, _, err = call(capsys, command, tmp_path / "other")
+    assert code == 2
+    assert "saw a run of something else; allowed: a run of holmes-fit fit" in err
+
+
+@pytest.mark.parametrize(
+    ("by", "message"),
+    [
+        (
+            "grup",
+            "argument by: saw 'grup'; allowed: a covariate of the run: group, age, iq, site. Did you mean 'group'?",
+        ),
+        ("iq", "covariate iq: saw no value for s02, s05; allowed: a group for everyone."),
+        ("site", "covariate site: saw only x; allowed: at least two groups with people in them."),
+    ],
+)
+def test_people_who_cannot_be_divided_are_not(
+    by: str, message: str, fitted: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, _, err = call(capsys, "compare", fitted, "--by", by)
+    assert code == 2
+    assert message in err
+
+
+def test_one_model_is_no_comparison(fitted: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = call(capsys, "compare", fitted)
+    assert code == 2
+    assert "models: saw 1; allowed: at least two models to compare." in err
+
+
+def test_mistakes_in_the_settings_are_all_named(
+    fitted: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = preset(tmp_path, spread=-1, draws=7, chanes=4)
+    code, _, err = call(capsys, "pool", fitted, "--preset", settings)
+    assert code == 2
+    assert "mine.toml, key pooling.spread: saw -1; allowed: greater than 0." in err
+    assert "mine.toml, key pooling.draws: saw 7; allowed: greater than or equal to 50." in err
+    assert "mine.toml, key pooling.chanes: saw 4; allowed: keys mean_sd, spread, " in err

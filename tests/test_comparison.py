@@ -1,0 +1,157 @@
+"""Comparisons: frequencies, exceedance and the omnibus risk against exact sums, and what a run folder gets."""
+
+import itertools
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.special import gammaln, logsumexp
+
+from holmes_fit import simulate
+from holmes_fit.comparison import compare, in_words
+from holmes_fit.comparison.omnibus import exceedance, frequencies_by_group, omnibus_risk, protected
+from holmes_fit.errors import InputError
+from holmes_fit.fitting import fit
+from holmes_fit.pooling import Sampling
+from holmes_fit.runs import Run, read_run
+
+SEED = 20263
+RNG = np.random.default_rng(SEED)
+DRAWS = 4000
+
+
+def log_evidence_of_counts(evidence: NDArray[np.float64]) -> float:
+    """Return log p(choices | Dirichlet(1) frequencies) exactly: a sum over all ways to divide people over models.
+
+    With ``n`` people in each model, the mean of ``f_1^n_1 ... f_K^n_K`` over the simplex is known.
+    """
+    people, models = evidence.shape
+    terms = []
+    for assignment in itertools.product(range(models), repeat=people):
+        counts = np.bincount(assignment, minlength=models)
+        log_mean = gammaln(models) + gammaln(counts + 1).sum() - gammaln(people + models)
+        terms.append(evidence[np.arange(people), assignment].sum() + log_mean)
+    return float(logsumexp(terms))
+
+
+def exact_risk(evidence: NDArray[np.float64]) -> float:
+    equal = float((logsumexp(evidence, axis=1) - np.log(evidence.shape[1])).sum())
+    return float(1 / (1 + np.exp(log_evidence_of_counts(evidence) - equal)))
+
+
+def sampled(evidence: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return evidences as draws, and draws of the frequencies of everyone."""
+    repeated = np.repeat(evidence[None], DRAWS, axis=0)
+    start = np.full((DRAWS, evidence.shape[1]), 1 / evidence.shape[1])
+    everyone = np.zeros(len(evidence), dtype=np.intp)
+    return repeated, frequencies_by_group(repeated, start, everyone, 1, RNG)[:, 0]
+
+
+@pytest.mark.parametrize(
+    "evidence",
+    [
+        RNG.normal(0.0, 0.5, size=(8, 2)),  # nobody can tell
+        RNG.normal([0.0, 2.0], 1.0, size=(9, 2)),  # the second model is better
+        RNG.normal([0.0, 1.5, -1.0], 1.0, size=(7, 3)),
+    ],
+    ids=["even", "second", "three"],
+)
+def test_the_omnibus_risk_equals_a_sum_over_all_assignments(evidence: NDArray[np.float64]) -> None:
+    repeated, frequency = sampled(evidence)
+    risks = [
+        omnibus_risk(part, share, RNG)
+        for part, share in zip(np.split(repeated, 20), np.split(frequency, 20), strict=True)
+    ]
+    error = np.std(risks, ddof=1) / np.sqrt(20)
+    assert np.mean(risks) == pytest.approx(exact_risk(evidence), abs=4.5 * error + 1e-4)
+
+
+def test_protected_exceedance_equals_quadrature() -> None:
+    evidence = RNG.normal([0.0, 1.0], 1.2, size=(10, 2))
+    grid = (np.arange(4000) + 0.5) / 4000
+    log_mass = np.logaddexp(np.log1p(-grid)[:, None] + evidence[:, 0], np.log(grid)[:, None] + evidence[:, 1]).sum(
+        axis=1
+    )
+    above_half = np.exp(logsumexp(log_mass[grid > 0.5]) - logsumexp(log_mass))
+    equal = (logsumexp(evidence, axis=1) - np.log(2)).sum()
+    risk = 1 / (1 + np.exp(logsumexp(log_mass) - np.log(len(grid)) - equal))
+    wanted = (1 - risk) * above_half + risk / 2
+
+    repeated, frequency = sampled(evidence)
+    found = protected(exceedance(frequency), omnibus_risk(repeated, frequency, RNG))
+    assert found.sum() == pytest.approx(1)
+    # The share of draws has a binomial error; that of the risk is smaller by far.
+    assert found[1] == pytest.approx(wanted, abs=4.5 * np.sqrt(0.25 / DRAWS))
+
+
+def test_frequencies_by_group_are_those_of_each_group_alone() -> None:
+    evidence = np.concatenate([RNG.normal([0.0, 1.5], 0.8, size=(9, 2)), RNG.normal([0.0, -1.0], 0.8, size=(7, 2))])
+    group_of = np.repeat([0, 1], [9, 7])
+    repeated = np.repeat(evidence[None], DRAWS, axis=0)
+    found = frequencies_by_group(repeated, np.full((DRAWS, 2), 0.5), group_of, 2, RNG)[:, :, 1]
+    grid = (np.arange(4000) + 0.5) / 4000
+    for group in (0, 1):
+        own = evidence[group_of == group]
+        log_mass = np.logaddexp(np.log1p(-grid)[:, None] + own[:, 0], np.log(grid)[:, None] + own[:, 1]).sum(axis=1)
+        mass = np.exp(log_mass - logsumexp(log_mass))
+        mean, sd = mass @ grid, np.sqrt(mass @ grid**2 - (mass @ grid) ** 2)
+        assert found[:, group].mean() == pytest.approx(mean, abs=4.5 * sd / np.sqrt(DRAWS))
+        assert found[:, group].std() == pytest.approx(sd, rel=4.5 / np.sqrt(DRAWS))
+
+
+# --------------------------------------------------------------------------------------------------------- a run
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Six people who learn, in two groups, with two models that take no time."""
+    cohort = simulate("weather_prediction", "rescorla_wagner", groups={"old": 3, "young": 3}, seed=SEED).cohort
+    folder = tmp_path_factory.mktemp("comparison") / "run"
+    fit(cohort, ["bias", "rescorla_wagner"], folder, preset="quick", workers=1)
+    return read_run(folder)
+
+
+@pytest.mark.slow
+def test_a_run_is_compared_and_gets_its_tables(fitted: Run) -> None:
+    sampling = Sampling(chains=2, tune=200, draws=200, seed=SEED, cores=1)
+    found = compare(fitted, sampling=sampling, datasets=20, workers=1)
+    table = fitted.read_table("comparison.csv", ("model", "warning"))
+    assert list(table["model"]) == ["rescorla_wagner", "bias"]
+    assert table["frequency"].sum() == pytest.approx(1)
+    assert table["over_bias"].iloc[0] > 10
+    assert table["loso_difference"].max() == 0
+    assert table["loso"].iloc[0] == pytest.approx(table["loso"].iloc[1] + -table["loso_difference"].iloc[1])
+    models = fitted.read_table("models.csv", ("subject", "model", "warning"))
+    for _, row in table.iterrows():
+        own = models[models["model"] == row["model"]]
+        assert row["log_evidence"] == pytest.approx(own["log_evidence"].sum())
+        assert row["bic"] == pytest.approx(own["bic"].sum())
+    people = fitted.read_table("model_probabilities.csv", ("subject", "group", "model", "warning"))
+    np.testing.assert_allclose(people.groupby("subject")["probability"].sum(), 1)
+    assert set(people["group"]) == {"old", "young"}
+    frequencies = fitted.read_table("frequencies.csv", ("group", "model"))
+    assert list(frequencies["group"].unique()) == ["everyone", "old", "young"]
+    np.testing.assert_allclose(frequencies.groupby("group")["mean"].sum(), 1)
+    differences = fitted.read_table("frequency_differences.csv", ("model", "above", "below"))
+    assert list(differences["above"] + differences["below"]) == ["youngold", "youngold"]
+    assert len(fitted.read_table("predictive.csv")) > 10
+    assert fitted.path("mixture.nc").exists()
+    words = in_words(found)
+    assert words.startswith("rescorla_wagner describes an estimated ")
+    assert "young" in words
+
+
+def test_what_cannot_be_compared_is_named(fitted: Run) -> None:
+    everyone = sorted({key[1] for key in fitted.manifest.keys})
+    with pytest.raises(InputError, match="models of the run: bias, rescorla_wagner"):
+        compare(fitted, ["flat", "holmes"])
+    with pytest.raises(InputError, match="at least two models to compare"):
+        compare(fitted, ["bias"])
+    with pytest.raises(InputError, match="a covariate of the run: group"):
+        compare(fitted, by="groop")
+    with pytest.raises(InputError, match="saw only old; allowed: at least two groups with people in them"):
+        compare(fitted, by="group", leave_out=everyone[3:])
+    with pytest.raises(InputError, match="saw 2 people; allowed: at least 3 people"):
+        compare(fitted, leave_out=everyone[2:])
+    with pytest.raises(InputError, match="saw one person"):
+        compare(fitted, leave_out=everyone[1:])
