@@ -1,0 +1,175 @@
+"""The appendix: everyone's estimates and diagnostics, warnings, failures, full names, and where all of it came from."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+
+import pandas as pd
+
+from holmes_fit.reporting.cohort.book import Book, Column
+from holmes_fit.reporting.cohort.data import CohortData
+from holmes_fit.reporting.cohort.names import model_label, parameter_label
+from holmes_fit.reporting.cohort.page import Page
+from holmes_fit.reporting.cohort.text import fixed, number, people, printable, share, whole
+
+TITLE = "Appendix"
+TABLE = 7.0  # size of the letters in long tables
+PERSON = Column("person", wraps=True)
+
+
+def build(data: CohortData, book: Book) -> None:
+    """Write the pages."""
+    book.begin(
+        TITLE,
+        "Everyone's estimates, the diagnostics behind them, and where all of it came from.",
+        "Medians and 95% intervals of each person's posterior; ML and MAP estimates, means and SDs are in fits.csv. An "
+        "asterisk marks a best fit at a bound of the search; people with a warning are in colour.",
+    )
+    for model in data.model_names:
+        _estimates(data, book, model, data.fits, "each person alone")
+        _estimates(data, book, model, data.pooled, "under the group")
+    for model in data.model_names:
+        _diagnostics(data, book, model)
+    _warnings(data, book)
+    _failures(data, book)
+    _exclusions(data, book)
+    _provenance(data, book)
+
+
+def _estimates(data: CohortData, book: Book, model: str, table: pd.DataFrame | None, how: str) -> None:
+    if table is None:
+        return
+    rows = table[table["model"] == model]
+    if "standing" in rows:
+        rows = rows[rows["standing"] == "free"]
+    if not len(rows):
+        return
+    parameters = list(dict.fromkeys(rows["parameter"]))
+    book.heading(f"{model_label(model)}, {how}")
+    columns = [PERSON, *(Column(parameter_label(name), right=True) for name in parameters)]
+    cells, marked = [], set()
+    for place, (subject, values) in enumerate(_by_person(rows)):
+        cells.append([subject, *(values.get(name, "") for name in parameters)])
+        if subject in data.warned:
+            marked.add(place)
+    book.table(columns, cells, marked, TABLE)
+
+
+def _by_person(rows: pd.DataFrame) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """Give each person's estimates as text, by parameter."""
+    found: dict[str, dict[str, str]] = {}
+    at_bound = rows["at_bound"] if "at_bound" in rows else pd.Series("", index=rows.index)
+    columns = (rows["subject"], rows["parameter"], rows["median"], rows["lower"], rows["upper"], at_bound)
+    for subject, parameter, median, lower, upper, bound in zip(*columns, strict=True):
+        text = f"{number(median)} ({number(lower)}–{number(upper)}){'*' if bound else ''}"
+        found.setdefault(str(subject), {})[str(parameter)] = text
+    yield from found.items()
+
+
+def _diagnostics(data: CohortData, book: Book, model: str) -> None:
+    if data.models is None:
+        return
+    rows = data.models[data.models["model"] == model]
+    if not len(rows):
+        return
+    book.heading(f"{model_label(model)}, fits and their noise")
+    columns = [
+        PERSON,
+        Column("trials", right=True),
+        Column("answers", right=True),
+        Column("log lik., ML", right=True),
+        Column("log evidence", right=True),
+        Column("BIC", right=True),
+        Column("pseudo-R²", right=True),
+        Column("hit rate", right=True),
+        Column("repli- cates", right=True),
+        Column("effec- tive", right=True),
+        Column("batch SD", right=True),
+    ]
+    cells = []
+    for _, row in rows.iterrows():
+        cells.append(
+            [
+                str(row["subject"]),
+                whole(row["n_trials"]),
+                whole(row["n_answered"]),
+                fixed(row["log_likelihood"]),
+                f"{fixed(row['log_evidence'])} ± {fixed(row['log_evidence_error'])}",
+                fixed(row["bic"], 1),
+                fixed(row["pseudo_r2"]),
+                share(row["hit_rate"]),
+                whole(row["replicates"]),
+                fixed(row["effective_replicates"], 1),
+                fixed(row["batch_sd"]),
+            ]
+        )
+    marked = {place for place, subject in enumerate(rows["subject"]) if subject in data.warned}
+    book.table(columns, cells, marked, TABLE)
+
+
+def _warnings(data: CohortData, book: Book) -> None:
+    if not data.warned:
+        return
+    book.heading(f"Warnings about {people(len(data.warned))}")
+    cells = [[subject, "; ".join(texts)] for subject, texts in data.warned.items()]
+    book.table([PERSON, Column("warning", wraps=True)], cells, size=TABLE)
+
+
+def _failures(data: CohortData, book: Book) -> None:
+    book.heading("Failures")
+    if data.failures is None or not len(data.failures):
+        book.words("Everyone was fitted with every model.")
+        return
+    columns = [PERSON, Column("model"), Column("reason", wraps=True)]
+    rows = [[row["subject"], model_label(row["model"]), row["reason"]] for _, row in data.failures.iterrows()]
+    book.table(columns, rows, size=TABLE)
+
+
+def _exclusions(data: CohortData, book: Book) -> None:
+    if data.exclusions is None or not len(data.exclusions):
+        return
+    book.heading("Exclusions")
+    names = ("subject", "rule", "seen", "allowed", "consequence")
+    columns = [PERSON, *(Column(name, wraps=True) for name in names[1:])]
+    book.table(columns, [[str(row[name]) for name in names] for _, row in data.exclusions.iterrows()], size=TABLE)
+
+
+def _provenance(data: CohortData, book: Book) -> None:
+    book.heading("Provenance")
+    identity = data.identity
+    protocol, preset = identity.get("protocol"), identity.get("preset")
+    facts = {
+        "command": str(data.about.get("command", "")),
+        "begun": data.run.manifest.begun.isoformat(),
+        "run (SHA-256 of its tables)": data.digest,
+        "trials (SHA-256)": str(identity.get("trials", "")),
+        "protocol": f"{protocol.get('name', '')}, SHA-256 {protocol.get('sha256', '')}"
+        if isinstance(protocol, Mapping)
+        else "",
+        "preset": str(preset.get("name", "")) if isinstance(preset, Mapping) else "",
+        "seed": str(identity.get("seed", "")),
+        "code (SHA-256)": str(identity.get("code", "")),
+        "holmes_fit": str(identity.get("holmes_fit", "")),
+        "note": data.label,
+    }
+    book.table(
+        [Column("what"), Column("value", wraps=True)],
+        [[name, value] for name, value in facts.items() if value],
+        size=TABLE,
+    )
+    book.heading("Files that this report was made from")
+    rows = [[printable(name), digest] for name, digest in _files(data)]
+    book.table([Column("file"), Column("SHA-256")], rows, size=TABLE)
+
+
+def _files(data: CohortData) -> Iterator[tuple[str, str]]:
+    folders = {"": data.run.root}
+    if data.recovery_folder is not None:
+        folders["recovery/"] = data.recovery_folder
+    for prefix, folder in folders.items():
+        for path in sorted([*folder.glob("*.csv"), *folder.glob("*.json")]):
+            yield prefix + path.name, hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+APPENDIX = Page("appendix", TITLE, build)

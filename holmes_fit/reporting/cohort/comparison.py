@@ -1,0 +1,312 @@
+"""The page that answers the question: flat or HOLMES, person by person and for the group."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from holmes_fit.reporting.cohort.axes import people_axis_height
+from holmes_fit.reporting.cohort.book import Book, Column, Panel
+from holmes_fit.reporting.cohort.data import EVERYONE, CohortData
+from holmes_fit.reporting.cohort.figures_comparison import (
+    PAGE,
+    draw_differences_of_models,
+    draw_evidence_differences,
+    draw_exceedance,
+    draw_frequencies,
+    draw_group_differences,
+    draw_probabilities,
+)
+from holmes_fit.reporting.cohort.names import model_label
+from holmes_fit.reporting.cohort.page import Page
+from holmes_fit.reporting.cohort.text import (
+    MISSING,
+    fixed,
+    people,
+    printable,
+    probability,
+    share,
+    signed,
+    whole,
+)
+from holmes_fit.reporting.cohort.warnings import (
+    failure_warnings,
+    mixture_warnings,
+    noise_warnings,
+)
+
+TITLE = "Flat or HOLMES"
+SURE = 0.95
+
+
+def mixed_models(data: CohortData) -> list[str]:
+    """Return the models of the mixture, the most frequent one last, so that it stands at the top of bars."""
+    assert data.probabilities is not None
+    inside = list(dict.fromkeys(data.probabilities["model"]))
+    return sorted(inside, key=lambda name: (name == data.lead_model, inside.index(name)))
+
+
+def in_order(data: CohortData) -> list[str]:
+    """Return people by their probability of the leading model, the highest first."""
+    assert data.probabilities is not None
+    rows = data.probabilities[data.probabilities["model"] == mixed_models(data)[-1]]
+    ordered = rows.sort_values("probability", ascending=False, kind="stable")
+    return [str(name) for name in ordered["subject"]]
+
+
+def probabilities_panel(data: CohortData, name: str = "comparison_people", small: bool = False) -> Panel:
+    """Return the panel with each person's probabilities; a small one does without groups."""
+    assert data.probabilities is not None
+    groups = " The strip above the bars shows the groups." if data.groups and not small else ""
+    return Panel(
+        name,
+        partial(
+            draw_probabilities,
+            table=data.probabilities,
+            models=mixed_models(data),
+            order=in_order(data),
+            group_of=data.group_of,
+            groups=() if small else data.groups,
+        ),
+        "Which model describes whom: each person's probabilities",
+        f"Each bar is a person; the white line is at even odds.{groups}",
+        table=data.probabilities,
+    )
+
+
+def frequencies_panel(data: CohortData, name: str = "comparison_frequencies") -> Panel:
+    """Return the panel with the shares of people."""
+    assert data.frequencies is not None
+    return Panel(
+        name,
+        partial(draw_frequencies, table=data.frequencies, models=mixed_models(data)[::-1], groups=data.groups),
+        "How many people each model describes",
+        "Median, 90% (thick) and 95% (thin) intervals. Dashed: all models equally frequent.",
+        table=data.frequencies,
+        share=1.25,
+    )
+
+
+def build(data: CohortData, book: Book) -> None:
+    """Write the pages."""
+    assert data.probabilities is not None
+    models = mixed_models(data)
+    warnings = [*mixture_warnings(data), *noise_warnings(data), *failure_warnings(data)]
+    book.begin(TITLE, finding(data), words(data), warnings)
+    if len(models) > 1:
+        book.row(122, [probabilities_panel(data)])
+        book.y += 6
+        book.row(128 + people_axis_height(in_order(data), PAGE), [_evidence_panel(data, models)])
+    else:
+        book.words(f"Only {model_label(models[0])} was in the mixture, so there is nothing to weigh it against.")
+    _group_row(data, book)
+    if data.groups and data.differences is not None and len(data.differences):
+        _differences_row(data, book)
+    if data.comparison is not None:
+        _table(data, book)
+
+
+def finding(data: CohortData) -> str:
+    """Return what was found, in one sentence."""
+    models = mixed_models(data)
+    lead = models[-1]
+    rows = _rows(data.frequencies, lead)
+    who = f"people in the group {printable(data.scope)}" if data.scope else "people"
+    if len(models) == 1:
+        return f"Only {model_label(lead)} was weighed: there is no other model to compare it with."
+    if rows is None:  # the groups of this report are not those that have frequencies of their own
+        best, n = _likeliest(data, lead)
+        return f"{model_label(lead)} is the likeliest model for {best} of {n} {who}."
+    return (
+        f"{model_label(lead)} describes an estimated {share(rows['median'])} of {who} "
+        f"(95% interval {share(rows['lower'])} to {share(rows['upper'])})."
+    )
+
+
+def words(data: CohortData) -> str:
+    """Return how sure that is: for the group, and person by person."""
+    models = mixed_models(data)
+    if len(models) < 2:
+        return ""
+    lead = models[-1]
+    parts = []
+    row = _model_row(data, lead)
+    if row is not None and not data.scope and np.isfinite(row["protected_exceedance"]):
+        parts.append(
+            f"It is the most frequent model with probability {probability(row['exceedance'])}, and "
+            f"{probability(row['protected_exceedance'])} once chance is allowed for (protected exceedance)."
+        )
+    best, n = _likeliest(data, lead)
+    assert data.probabilities is not None
+    sure = int((data.probabilities.groupby("subject")["probability"].max() > SURE).sum())
+    parts.append(
+        f"Person by person, it is the likeliest for {best} of {people(n)}; for {sure} of {n} one model or another has "
+        f"a probability above {SURE}."
+    )
+    return " ".join(parts)
+
+
+def _likeliest(data: CohortData, model: str) -> tuple[int, int]:
+    """Return for how many people a model is the likeliest, and how many there are."""
+    assert data.probabilities is not None
+    wide = data.probabilities.pivot_table(index="subject", columns="model", values="probability")
+    return int((wide.idxmax(axis=1) == model).sum()), len(wide)
+
+
+def _evidence_panel(data: CohortData, models: list[str]) -> Panel:
+    assert data.probabilities is not None
+    lead, other = models[-1], _rival(data, models)
+    return Panel(
+        "comparison_evidence",
+        partial(draw_evidence_differences, table=data.probabilities, above=lead, below=other, order=in_order(data)),
+        f"Evidence of each person's choices for {model_label(lead)} over {model_label(other)}, in nats",
+        "Same people, same order. Lines: Monte Carlo errors. Grey band: odds below 20 to 1.",
+        table=data.probabilities,
+    )
+
+
+def _rival(data: CohortData, models: list[str]) -> str:
+    """Return the model to set beside the leading one: flat against HOLMES, if both are there."""
+    lead = models[-1]
+    pair = {"holmes": "flat", "flat": "holmes"}.get(lead)
+    if pair in models:
+        return str(pair)
+    assert data.probabilities is not None
+    sums = data.probabilities.groupby("model")["log_evidence"].sum()
+    return str(sums.drop(lead).idxmax())
+
+
+def _group_row(data: CohortData, book: Book) -> None:
+    panels = []
+    height = 150.0
+    if data.frequencies is not None and len(mixed_models(data)) > 1:
+        panels.append(frequencies_panel(data))
+        height = max(height, 92 + 34 * (1 + len(data.groups)) * max(1, len(mixed_models(data)) / 2))
+    if data.comparison is not None and not data.scope:
+        table = data.comparison
+        if table["protected_exceedance"].notna().sum() > 1:
+            panels.append(
+                Panel(
+                    "comparison_exceedance",
+                    partial(draw_exceedance, comparison=table),
+                    "Which model is the most frequent",
+                    "Bars: protected exceedance probability. Diamonds: unprotected. Dashed: .95.",
+                    table=table[["model", "exceedance", "protected_exceedance"]],
+                )
+            )
+        if table["loso_difference"].notna().sum() > 1:
+            columns = ["model", "loso", "loso_error", "loso_difference", "loso_difference_error", "loso_k_high"]
+            panels.append(
+                Panel(
+                    "comparison_leave_one_out",
+                    partial(
+                        draw_differences_of_models,
+                        comparison=table,
+                        column="loso_difference",
+                        error="loso_difference_error",
+                    ),
+                    "Predicting a person who was left out",
+                    "Expected log predictive density, difference from the best; lines: one standard error.",
+                    table=table[columns],
+                )
+            )
+            height = max(height, 100 + 26 * table["loso_difference"].notna().sum())
+    if panels:
+        book.row(height, panels)
+
+
+def _differences_row(data: CohortData, book: Book) -> None:
+    assert data.differences is not None
+    lead = mixed_models(data)[-1]
+    rows = data.differences[data.differences["model"] == lead]
+    if not len(rows):
+        return
+    panel = Panel(
+        "comparison_groups",
+        partial(draw_group_differences, table=data.differences, model=lead),
+        f"Does the share of {model_label(lead)} differ between groups?",
+        "Medians and 95% intervals of the difference between two groups.",
+        table=data.differences,
+    )
+    book.row(76 + 26 * len(rows), [panel])
+
+
+def _table(data: CohortData, book: Book) -> None:
+    assert data.comparison is not None
+    book.need(170)
+    book.heading("All models" + (" (the whole cohort, all groups)" if data.scope else ""))
+    columns = [
+        Column("model"),
+        Column("people", right=True),
+        Column("share", right=True),
+        Column("best for", right=True),
+        Column("log evidence", right=True),
+        Column("over bias", right=True),
+        Column("over RW", right=True),
+        Column("BIC", right=True),
+        Column("AIC", right=True),
+        Column("hit rate", right=True),
+        Column("Pareto k > .7", right=True),
+    ]
+    rows = [
+        [
+            model_label(row["model"]),
+            whole(row["n_subjects"]),
+            fixed(row["frequency"], 3),
+            whole(row["best_for"]),
+            f"{fixed(row['log_evidence'], 1)} ± {fixed(row['log_evidence_error'], 1)}",
+            signed(row["over_bias"], 1),
+            signed(row["over_rescorla_wagner"], 1),
+            fixed(row["bic"], 1),
+            fixed(row["aic"], 1),
+            fixed(row["hit_rate"], 3),
+            whole(row["loso_k_high"]),
+        ]
+        for _, row in data.comparison.iterrows()
+    ]
+    book.table(columns, rows)
+    book.note(
+        "Sums over people. Share: mean frequency in the mixture; over bias, over RW: log evidence beyond a constant "
+        "preference, and beyond Rescorla–Wagner. Pareto k: people for whom leaving out is not to be trusted. "
+        + _mixture_note(data)
+    )
+
+
+def _mixture_note(data: CohortData) -> str:
+    if data.mixture is None:
+        return ""
+    values = dict(zip(data.mixture["quantity"], pd.to_numeric(data.mixture["value"], errors="coerce"), strict=True))
+
+    def shown(name: str, places: int) -> str:
+        return fixed(float(values[name]), places) if name in values else MISSING
+
+    return (
+        f"Mixture: {shown('divergences', 0)} divergences, R-hat {shown('r_hat', 3)}, effective draws "
+        f"{shown('ess_bulk', 0)} (bulk) and {shown('ess_tail', 0)} (tail); Bayesian omnibus risk "
+        f"{shown('omnibus_risk', 3)}."
+    )
+
+
+def _rows(table: pd.DataFrame | None, model: str) -> pd.Series | None:
+    if table is None:
+        return None
+    rows = table[(table["model"] == model) & (table["group"] == EVERYONE)]
+    return rows.iloc[0] if len(rows) else None
+
+
+def _model_row(data: CohortData, model: str) -> pd.Series | None:
+    if data.comparison is None:
+        return None
+    rows = data.comparison[data.comparison["model"] == model]
+    return rows.iloc[0] if len(rows) else None
+
+
+def _lacking(data: CohortData) -> str:
+    if data.probabilities is None or not len(data.probabilities):
+        return "The models were not compared: run holmes-fit compare RUN."
+    return ""
+
+
+COMPARISON = Page("comparison", TITLE, build, _lacking)

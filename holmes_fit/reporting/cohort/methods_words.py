@@ -1,0 +1,91 @@
+"""The words of the methods page: models, priors, rules and references, in sentences that a paper can use."""
+
+from __future__ import annotations
+
+MODELS = {
+    "flat": "the flat latent-cause model, a Chinese restaurant process over causes (Gershman et al., 2010)",
+    "flat_sticky": "the flat latent-cause model with stickiness",
+    "holmes": "HOLMES, which infers a tree of latent causes online (Aitsahalia & Iigaya)",
+    "holmes_no_stick": "HOLMES without stickiness",
+    "holmes_no_stop": "HOLMES without stopping",
+    "holmes_structure_only": "HOLMES with neither stickiness nor stopping",
+    "rescorla_wagner": "a Rescorla–Wagner learner (Rescorla & Wagner, 1972)",
+    "bias": "a constant choice probability",
+}
+
+PRIORS = {
+    "lognormal": "log-normal with median {0} and an SD of {1} on the log scale",
+    "logitnormal": "logit-normal with median {0} and an SD of {1} on the logit scale",
+    "normal": "normal with mean {0} and SD {1}",
+    "uniform": "uniform from {0} to {1}",
+    "loguniform": "log-uniform from {0} to {1}",
+}
+
+SEARCHES = {
+    "nelder_mead": "the Nelder–Mead method",
+    "tpe": "the tree-structured Parzen estimator of Optuna (Akiba et al., 2019)",
+    "cmaes": "CMA-ES, through Optuna (Akiba et al., 2019)",
+    "random": "random search, through Optuna (Akiba et al., 2019)",
+}
+
+RESPONSE = (
+    "Predictions p̂ became choices by P(choice = 1) = lapse/2 + (1 − lapse) σ(β logit p̂ + bias). Missed answers "
+    "dropped out of the likelihood and stayed in the learning sequence."
+)
+MARGINAL = (
+    "A participant's own particles are unobserved, so the likelihood of a person's choices is a mean over {replicates} "
+    "replicate filters{more} (an unbiased estimate; van Opheusden et al., 2020, discuss such noise). The spread over "
+    "eight independent batches of replicates is reported as the noise of each person's log-likelihood."
+)
+EXPECTED = (
+    "The observer was taken to average over {replicates} replicate filters{more}, whose mean prediction entered the "
+    "choice rule."
+)
+POOLING = (
+    "Group distributions were estimated model by model: on the scale of each parameter people are normally distributed "
+    "about a group mean, and every person's likelihood was integrated over the lattice, so that only means, spreads "
+    "and effects were sampled, with NUTS (Hoffman & Gelman, 2014) in PyMC (Abril-Pla et al., 2023)."
+)
+COMPARISON = (
+    "Models were compared in one mixture with Dirichlet-distributed frequencies, in which everyone follows one of them "
+    "(random-effects model selection, Stephan et al., 2009; hierarchical in its parameters, Piray et al., 2019). "
+    "Monte Carlo errors of the evidences were imputed. Protected exceedance probabilities follow Rigoux et al. (2014); "
+    "leave-one-subject-out predictive densities use Pareto-smoothed importance sampling (Vehtari et al., 2017). "
+    "Observed learning curves were set against cohorts simulated from the posteriors."
+)
+RECOVERY = (
+    "Recovery was studied on the design itself: people were simulated from each model, with the trials of the study, "
+    "and fitted as the real ones were (Wilson & Collins, 2019)."
+)
+CALIBRATION = "Intervals were checked by simulation-based calibration (Talts et al., 2018)."
+
+# Printed where the text above names them.
+REFERENCES = {
+    "Abril-Pla": "Abril-Pla, O. et al. (2023). PyMC: a modern, and comprehensive probabilistic programming framework "
+    "in Python. PeerJ Computer Science, 9, e1516.",
+    "Aitsahalia": "Aitsahalia, I. & Iigaya, K. Hierarchical Latent Structure Learning through Online Inference.",
+    "Akiba": "Akiba, T., Sano, S., Yanase, T., Ohta, T. & Koyama, M. (2019). Optuna: a next-generation hyperparameter "
+    "optimization framework. Proceedings of KDD, 2623–2631.",
+    "Gershman": "Gershman, S. J., Blei, D. M. & Niv, Y. (2010). Context, learning, and extinction. Psychological "
+    "Review, 117, 197–209.",
+    "Hoffman": "Hoffman, M. D. & Gelman, A. (2014). The No-U-Turn Sampler. Journal of Machine Learning Research, 15, "
+    "1593–1623.",
+    "Nelder": "Nelder, J. A. & Mead, R. (1965). A simplex method for function minimization. The Computer Journal, 7, "
+    "308–313.",
+    "Piray": "Piray, P., Dezfouli, A., Heskes, T., Frank, M. J. & Daw, N. D. (2019). Hierarchical Bayesian inference "
+    "for concurrent model fitting and comparison for group studies. PLoS Computational Biology, 15, e1007043.",
+    "Rescorla & Wagner": "Rescorla, R. A. & Wagner, A. R. (1972). A theory of Pavlovian conditioning. In Black & "
+    "Prokasy (eds.), Classical Conditioning II, 64–99.",
+    "Rigoux": "Rigoux, L., Stephan, K. E., Friston, K. J. & Daunizeau, J. (2014). Bayesian model selection for group "
+    "studies – revisited. NeuroImage, 84, 971–985.",
+    "Stephan": "Stephan, K. E., Penny, W. D., Daunizeau, J., Moran, R. J. & Friston, K. J. (2009). Bayesian model "
+    "selection for group studies. NeuroImage, 46, 1004–1017.",
+    "Talts": "Talts, S., Betancourt, M., Simpson, D., Vehtari, A. & Gelman, A. (2018). Validating Bayesian inference "
+    "algorithms with simulation-based calibration. arXiv:1804.06788.",
+    "van Opheusden": "van Opheusden, B., Acerbi, L. & Ma, W. J. (2020). Unbiased and efficient log-likelihood "
+    "estimation with inverse binomial sampling. PLoS Computational Biology, 16, e1008483.",
+    "Vehtari": "Vehtari, A., Gelman, A. & Gabry, J. (2017). Practical Bayesian model evaluation using leave-one-out "
+    "cross-validation and WAIC. Statistics and Computing, 27, 1413–1432.",
+    "Wilson": "Wilson, R. C. & Collins, A. G. E. (2019). Ten simple rules for the computational modeling of behavioral "
+    "data. eLife, 8, e49547.",
+}

@@ -1,0 +1,137 @@
+"""The page on data: who took part, what they answered, who was left out and why."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from holmes_fit.reporting.cohort.behaviour_tables import group_rows, learning_curve, people_table
+from holmes_fit.reporting.cohort.book import Book, Column, Panel
+from holmes_fit.reporting.cohort.data import CohortData
+from holmes_fit.reporting.cohort.figures_data import draw_learning_curves, draw_strip
+from holmes_fit.reporting.cohort.page import Page
+from holmes_fit.reporting.cohort.text import count, fixed, listed, people, printable, share
+from holmes_fit.reporting.cohort.warnings import answer_warnings, failure_warnings
+
+TITLE = "Data"
+MOST_EXCLUSIONS = 20  # on this page; the appendix has all
+
+
+def build(data: CohortData, book: Book) -> None:
+    """Write the page."""
+    persons, curve = people_table(data), learning_curve(data)
+    book.begin(
+        TITLE, _finding(persons, curve), _words(data, persons), [*failure_warnings(data), *answer_warnings(data)]
+    )
+    book.row(210, [learning_panel(data, curve)])
+    outcomes = float(persons["outcomes_1"].mean())
+    book.row(
+        185,
+        [
+            Panel("data_accuracy", partial(draw_strip, people=persons, column="accuracy", groups=data.groups, line=0.5),
+                  "Answers that equal the outcome", "Points are people; the mark beside them is their mean with its "
+                  "95% interval. Dashed: chance.", table=persons),
+            Panel("data_response_bias",
+                  partial(draw_strip, people=persons, column="answers_1", groups=data.groups, line=outcomes),
+                  "Response bias: answers that are 1",
+                  f"Dashed: the share of outcomes that were 1, {share(outcomes)}.", table=persons),
+            Panel("data_missed",
+                  partial(draw_strip, people=persons.assign(lost=persons["missed"] / persons["trials"]), column="lost",
+                          groups=data.groups),
+                  "Answers that were missed",
+                  "Missed answers drop out of the likelihood and stay in the learning sequence.", table=persons),
+        ],
+    )  # fmt: skip
+    _group_table(data, book, persons)
+    _exclusions(data, book)
+
+
+def learning_panel(data: CohortData, curve: pd.DataFrame) -> Panel:
+    """Return the panel with the learning curves."""
+    how = "by group, means over people" if data.groups else "mean over people"
+    return Panel(
+        "data_learning_curves",
+        partial(draw_learning_curves, curve=curve, groups=data.groups),
+        "Answers that equal the outcome, over trials",
+        f"Parts of the learning sequence, {how}; bands are 95% intervals over people.",
+        table=curve,
+    )
+
+
+def _finding(persons: pd.DataFrame, curve: pd.DataFrame) -> str:
+    if not len(persons):
+        return "There is nobody who could be fitted."
+    who = people(len(persons))
+    start = f"{who} gave {count(persons['answered'].sum(), 'answer')}"
+    if not len(curve):
+        return f"{start}; no outcome is known to score them by."
+    first, last = curve[curve["first"] == curve["first"].min()], curve[curve["last"] == curve["last"].max()]
+    before, after = (float(np.average(part["mean"], weights=part["n_people"])) for part in (first, last))
+    change = "accuracy rose" if after > before + 0.02 else "accuracy fell" if after < before - 0.02 else "accuracy went"
+    return f"{start}; {change} from {share(before)} to {share(after)} over the task."
+
+
+def _words(data: CohortData, persons: pd.DataFrame) -> str:
+    trials = persons["trials"]
+    parts = []
+    if len(persons):
+        span = f"{trials.min():,}" if trials.min() == trials.max() else f"{trials.min():,} to {trials.max():,}"
+        parts.append(
+            f"Each person had {span} trials; {count(persons['missed'].sum(), 'answer')} "
+            f"({share(persons['missed'].sum() / max(1, trials.sum()))}) were missed."
+        )
+    if data.groups:
+        sizes = [f"{printable(group)} ({(persons['group'] == group).sum()})" for group in data.groups]
+        parts.append(f"Groups: {listed(sizes)}.")
+    n_out = 0 if data.exclusions is None else data.exclusions["subject"].nunique()
+    parts.append(
+        "Nobody was excluded by the rules of the protocol."
+        if not n_out
+        else f"The rules of the protocol took something out of {people(n_out)}; see the table below."
+    )
+    return " ".join(parts)
+
+
+def _group_table(data: CohortData, book: Book, persons: pd.DataFrame) -> None:
+    columns = [
+        Column("who"),
+        Column("people", right=True),
+        Column("trials", right=True),
+        Column("answers", right=True),
+        Column("missed", right=True),
+        Column("no feedback", right=True),
+        Column("accuracy", right=True),
+        Column("answers 1", right=True),
+    ]
+    rows = []
+    for name, own in group_rows(persons, data.groups):
+        sums = [f"{own[column].sum():,}" for column in ("trials", "answered", "missed", "no_feedback")]
+        rows.append([name, f"{len(own):,}", *sums, fixed(own["accuracy"].mean(), 3), fixed(own["answers_1"].mean(), 3)])
+    book.table(columns, rows)
+
+
+def _exclusions(data: CohortData, book: Book) -> None:
+    if data.exclusions is None or not len(data.exclusions):
+        return
+    book.heading("Taken out by the rules of the protocol")
+    table = data.exclusions.head(MOST_EXCLUSIONS)
+    columns = [
+        Column("person"),
+        Column("rule"),
+        Column("seen", wraps=True),
+        Column("allowed", wraps=True),
+        Column("consequence", wraps=True),
+    ]
+    names = ("subject", "rule", "seen", "allowed", "consequence")
+    book.table(columns, [[str(row[name]) for name in names] for _, row in table.iterrows()])
+    if len(data.exclusions) > len(table):
+        book.note(f"And {len(data.exclusions) - len(table)} more, in the appendix.")
+
+
+def _lacking(data: CohortData) -> str:
+    return "" if data.trials is not None else "The run has no trials that were fitted."
+
+
+DATA = Page("data", TITLE, build, _lacking)

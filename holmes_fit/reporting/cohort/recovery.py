@@ -1,0 +1,244 @@
+"""The page that asks whether the study can tell at all: recovery on its own design, and what choices add to priors."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pandas as pd
+
+from holmes_fit.reporting.cohort.book import Book, Column, Panel
+from holmes_fit.reporting.cohort.data import CohortData
+from holmes_fit.reporting.cohort.figures_recovery import (
+    correlation_note,
+    draw_confusion,
+    draw_information,
+    draw_power,
+    draw_recovery,
+)
+from holmes_fit.reporting.cohort.names import BASELINES, model_label, parameter_label
+from holmes_fit.reporting.cohort.page import Page
+from holmes_fit.reporting.cohort.text import listed, people, printable, probability, share, whole
+from holmes_fit.reporting.cohort.warnings import noise_warnings
+
+TITLE = "Can this study tell?"
+CRITERIA = {"pooled": "the group's mixture", "evidence": "evidence", "bic": "BIC"}
+ESTIMATORS = {"pooled": "pooled estimates", "mean": "posterior means", "map": "MAP estimates", "ml": "ML estimates"}
+NO_RECOVERY = (
+    "There is no recovery study of this design: run holmes-fit recover --from RUN, and the report shows whether people "
+    "who were simulated from each model are told apart."
+)
+
+
+def build(data: CohortData, book: Book) -> None:
+    """Write the pages."""
+    book.begin(TITLE, finding(data), _words(data), noise_warnings(data))
+    panels = [*_confusion_panels(data), information_panel(data)]
+    book.row(200, panels[:3])
+    if data.recovery_people is not None:
+        _recovery(data, book)
+    if data.power is not None and len(data.power):
+        _power(data, book)
+    if data.calibration is not None and len(data.calibration):
+        _calibration(data, book)
+
+
+def finding(data: CohortData) -> str:
+    """Return whether models can be told apart, or what can be said without a recovery study."""
+    rows = confusion_rows(data)
+    if rows is not None:
+        right = rows[rows["truth"] == rows["chosen"]]
+        told = [f"{share(row['share'])} of {model_label(row['truth'])} people" for _, row in right.iterrows()]
+        return f"In simulated studies of this design, {listed(told)} are recognised as such."
+    told = [f"{parameter_label(name)} {share(value)}" for name, value in _medians(data).items()]
+    if not told:
+        return "There is nothing that says whether this study can tell."
+    return f"Choices narrow what is known of a person, against the prior, to: {listed(told)}."
+
+
+def confusion_rows(data: CohortData) -> pd.DataFrame | None:
+    """Return the confusion of models by the best criterion that there is."""
+    if data.confusion is None:
+        return None
+    for criterion in CRITERIA:
+        rows = data.confusion[data.confusion["criterion"] == criterion]
+        if len(rows):
+            return rows
+    return None
+
+
+def information_table(data: CohortData) -> pd.DataFrame:
+    """Return each person's posterior SD over the prior SD, for the free parameters of the leading model."""
+    assert data.fits is not None
+    rows = data.fits[(data.fits["model"] == data.lead_model) & (data.fits["standing"] == "free")]
+    table = rows[["subject", "parameter", "sd_on_scale", "prior_sd_on_scale"]].copy()
+    return table.assign(ratio=table["sd_on_scale"] / table["prior_sd_on_scale"])
+
+
+def _medians(data: CohortData) -> dict[str, float]:
+    table = information_table(data)
+    return {str(name): float(values.median()) for name, values in table.groupby("parameter", sort=False)["ratio"]}
+
+
+def information_panel(data: CohortData, name: str = "recovery_information") -> Panel:
+    """Return the panel that sets posteriors against the prior, which needs no recovery study."""
+    table = information_table(data)
+    parameters = list(dict.fromkeys(table["parameter"]))
+    return Panel(
+        name,
+        partial(draw_information, ratios=table, parameters=parameters, model=data.lead_model),
+        f"Width of people's posteriors, against the prior ({model_label(data.lead_model)})",
+        "Points are people of this study. At 100% (dashed) the choices have told nothing; lines are medians.",
+        table=table,
+        share=1.3,
+    )
+
+
+def confusion_panel(data: CohortData, rows: pd.DataFrame, name: str) -> Panel:
+    """Return the panel with the confusion of models by one criterion."""
+    models = [model for model in data.model_names if model in set(rows["truth"]) | set(rows["chosen"])]
+    models += [model for model in dict.fromkeys(rows["truth"]) if model not in models]
+    criterion = CRITERIA.get(str(rows["criterion"].iloc[0]), str(rows["criterion"].iloc[0]))
+    return Panel(
+        name,
+        partial(draw_confusion, rows=rows, models=models),
+        f"Simulated people, told apart by {criterion}",
+        "Rows add up to 100%.",
+        table=rows,
+    )
+
+
+def _confusion_panels(data: CohortData) -> list[Panel]:
+    if data.confusion is None:
+        return []
+    found = []
+    for criterion in CRITERIA:
+        rows = data.confusion[data.confusion["criterion"] == criterion]
+        if len(rows):
+            found.append(confusion_panel(data, rows, f"recovery_confusion_{criterion}"))
+    return found[:2]
+
+
+def _words(data: CohortData) -> str:
+    if data.recovery_folder is None or data.recovery is None:
+        return NO_RECOVERY
+    who = "People"
+    if data.recovery_people is not None:
+        sizes = data.recovery_people.groupby("model")["subject"].nunique()
+        who = f"{people(sizes.max())} a model" if sizes.min() == sizes.max() else f"Up to {people(sizes.max())} a model"
+    return f"{who}, simulated with the trials of this study and fitted as the real ones were. {_weakest(data)}"
+
+
+def _weakest(data: CohortData) -> str:
+    assert data.recovery is not None
+    estimator = _estimator(data)
+    rows = data.recovery[(data.recovery["measure"] == "correlation") & (data.recovery["estimator"] == estimator)]
+    rows = rows[(rows["model"] == data.lead_model)].dropna(subset=["value"]).sort_values("value", kind="stable")
+    if len(rows) < 2:
+        return ""
+    low, high = rows.iloc[0], rows.iloc[-1]
+    return (
+        f"Under {model_label(data.lead_model)}, {parameter_label(high['parameter'])} is recovered best "
+        f"(r = {high['value']:.2f}) and {parameter_label(low['parameter'])} least (r = {low['value']:.2f})."
+    )
+
+
+def _estimator(data: CohortData) -> str:
+    """Return the estimator to show: pooled where there is one."""
+    table = data.recovery_people
+    for name in ESTIMATORS:
+        if table is not None and f"{name}_on_scale" in table and table[f"{name}_on_scale"].notna().any():
+            return name
+    return "mean"
+
+
+def _recovery(data: CohortData, book: Book) -> None:
+    table = data.recovery_people
+    assert table is not None
+    estimator = _estimator(data)
+    for model in [name for name in dict.fromkeys(table["model"]) if name not in BASELINES] or list(
+        dict.fromkeys(table["model"])
+    ):
+        own = table[table["model"] == model]
+        cells = []
+        for parameter in dict.fromkeys(own["parameter"]):
+            rows = own[own["parameter"] == parameter]
+            note = ""
+            if data.recovery is not None:
+                scores = data.recovery[(data.recovery["model"] == model) & (data.recovery["parameter"] == parameter)]
+                note = correlation_note(scores, estimator)
+            draw = partial(
+                draw_recovery,
+                rows=rows,
+                estimator=estimator,
+                model=model,
+                scale=str(rows["scale"].iloc[0]),
+                note=note,
+                models=data.model_names,
+            )
+            cells.append(Panel("", draw, parameter_label(parameter)))
+        book.need(150)
+        book.heading(f"{model_label(model)}: {ESTIMATORS[estimator]} (up) against the truth (across)")
+        pads = (30.0, 17.0, 4.0, 14.0)
+        book.grid(f"recovery_{model}", cells, max(4, min(5, len(cells))), 112.0, pads=pads, gap=8.0, table=own)
+    if data.recovery is not None:
+        book.exports.table("recovery", data.recovery)
+
+
+def _power(data: CohortData, book: Book) -> None:
+    """Show the pair of models that matters most: the leading one against its rival, by each rule."""
+    assert data.power is not None
+    table = data.power
+    pairs = list(dict.fromkeys(zip(table["model"], table["against"], strict=True)))
+    model, against = next((pair for pair in pairs if set(pair) == {"flat", "holmes"}), pairs[0])
+    own = table[(table["model"] == model) & (table["against"] == against)]
+    panels = [
+        Panel(
+            f"recovery_power_{number}",
+            partial(draw_power, table=rows),
+            f"Power to find that {model_label(model)} is more frequent than {model_label(against)}: {printable(rule)}",
+            f"Lines: true shares of {model_label(model)}; at 50% power is the rate of false alarms. Dashed: 80%.",
+            table=rows,
+        )
+        for number, (rule, rows) in enumerate(own.groupby("rule", sort=False), start=1)
+    ]
+    book.row(180, panels[:2])
+
+
+def _calibration(data: CohortData, book: Book) -> None:
+    assert data.calibration is not None
+    book.need(110)
+    book.heading("Calibration (simulation-based): are intervals as wide as they should be?")
+    columns = [
+        Column("level"),
+        Column("model"),
+        Column("parameter"),
+        Column("subset"),
+        Column("n", right=True),
+        Column("p (χ²)", right=True),
+        Column("p (ECDF)", right=True),
+        Column("verdict"),
+    ]
+    rows = [
+        [
+            str(row["level"]),
+            model_label(row["model"]),
+            parameter_label(row["parameter"]),
+            str(row["subset"]),
+            whole(row["n"]),
+            probability(row["chi2_p"]),
+            probability(row["ecdf_p"]),
+            str(row["verdict"]),
+        ]
+        for _, row in data.calibration.iterrows()
+    ]
+    fails = {place for place, verdict in enumerate(data.calibration["verdict"]) if verdict == "fails"}
+    book.table(columns, rows, marked=fails)
+
+
+def _lacking(data: CohortData) -> str:
+    if data.fits is None or not len(data.fits):
+        return "Nobody could be fitted, so there is nothing to say about what the study can tell."
+    return ""
+
+
+RECOVERY = Page("recovery", TITLE, build, _lacking)

@@ -1,0 +1,139 @@
+"""The first page: the question, the answer in a few sentences, four small figures, and what the report holds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import pandas as pd
+
+from holmes_fit.reporting.cohort.behaviour import predictive_panel
+from holmes_fit.reporting.cohort.behaviour_tables import learning_curve, people_table
+from holmes_fit.reporting.cohort.book import Book, Panel
+from holmes_fit.reporting.cohort.comparison import finding as comparison_finding
+from holmes_fit.reporting.cohort.comparison import frequencies_panel, mixed_models, probabilities_panel
+from holmes_fit.reporting.cohort.comparison import words as comparison_words
+from holmes_fit.reporting.cohort.data import CohortData
+from holmes_fit.reporting.cohort.figures_comparison import draw_differences_of_models
+from holmes_fit.reporting.cohort.names import model_label
+from holmes_fit.reporting.cohort.overview import learning_panel
+from holmes_fit.reporting.cohort.page import Page
+from holmes_fit.reporting.cohort.recovery import confusion_panel, confusion_rows, information_panel
+from holmes_fit.reporting.cohort.recovery import finding as recovery_finding
+from holmes_fit.reporting.cohort.text import count, fixed, people, printable, sentence, signed
+from holmes_fit.reporting.cohort.warnings import failure_warnings, mixture_warnings, noise_warnings, pooling_warnings
+
+TITLE = "Summary"
+FIGURES = 4
+
+
+def build(data: CohortData, book: Book) -> None:
+    """Write the page."""
+    warnings = [
+        *([sentence(data.label)] if data.label else []),
+        *failure_warnings(data),
+        *noise_warnings(data),
+        *pooling_warnings(data),
+        *mixture_warnings(data),
+    ]
+    title = book.settings.title or data.study
+    begun = data.run.manifest.begun
+    facts = f"Cohort report · {people(data.n_people)} · fitted on {begun.day} {begun:%B %Y} · {book.settings.question}"
+    book.cover(f"{title}{f', {data.scope}' if data.scope else ''}", facts)
+    book.finding(_answer(data))
+    for text in _sentences(data):
+        book.words(text)
+    book.warnings(warnings)
+    book.y -= 4
+    panels = _panels(data)[:FIGURES]
+    for start in range(0, len(panels), 2):
+        book.row(178, panels[start : start + 2])
+    _contents(book)
+
+
+def _answer(data: CohortData) -> str:
+    if data.probabilities is not None and len(data.probabilities) and len(mixed_models(data)) > 1:
+        return comparison_finding(data)
+    sums = evidence_table(data)
+    if len(sums) > 1:
+        first, second = sums.iloc[0], sums.iloc[1]
+        return (
+            f"{model_label(first['model'])} has the most evidence, {fixed(-second['difference'], 1)} nats more than "
+            f"{model_label(second['model'])}, over {people(first['n_subjects'])}."
+        )
+    if len(sums) == 1:
+        return f"{people(data.n_people)} were fitted with one model, {model_label(sums['model'].iloc[0])}."
+    return "Nobody could be fitted."
+
+
+def _sentences(data: CohortData) -> list[str]:
+    """Return how sure the answer is, and whether a study like this can tell."""
+    found = []
+    if data.probabilities is not None and len(data.probabilities):
+        found.append(comparison_words(data))
+    if confusion_rows(data) is not None:
+        found.append(recovery_finding(data))
+    table = people_table(data)
+    if len(table):
+        groups = f" in {count(len(data.groups), 'group')}" if data.groups else ""
+        out = 0 if data.failures is None else data.failures["subject"].nunique()
+        failed = f"; {people(out)} could not be fitted with every model" if out else ""
+        found.append(
+            f"{people(len(table))}{groups} gave {count(table['answered'].sum(), 'answer')} "
+            f"on {count(table['trials'].sum(), 'trial')}{failed}."
+        )
+    return [text for text in found if text]
+
+
+def evidence_table(data: CohortData) -> pd.DataFrame:
+    """Return the summed evidence of each model over those who were fitted with all, the highest first."""
+    columns = ["model", "n_subjects", "log_evidence", "difference"]
+    if data.models is None or not len(data.models):
+        return pd.DataFrame(columns=columns)
+    wide = data.models.pivot_table(index="subject", columns="model", values="log_evidence").dropna()
+    sums = wide.sum().sort_values(ascending=False, kind="stable")
+    table = pd.DataFrame({"model": sums.index, "n_subjects": len(wide), "log_evidence": sums.to_numpy()})
+    return table.assign(difference=table["log_evidence"] - table["log_evidence"].max())[columns]
+
+
+def _panels(data: CohortData) -> list[Panel]:
+    """Return the small figures, the most telling first."""
+    found: list[Panel] = []
+    if data.probabilities is not None and len(data.probabilities) and len(mixed_models(data)) > 1:
+        if data.frequencies is not None:
+            found.append(replace(frequencies_panel(data, "summary_frequencies"), share=1.0))
+        found.append(
+            replace(probabilities_panel(data, "summary_people", small=True), title="Which model describes whom")
+        )
+    elif len(sums := evidence_table(data)) > 1:
+        draw = partial(draw_differences_of_models, comparison=sums, column="difference", error="none")
+        caption = f"Differences from the best, {signed(sums['difference'].min(), 1)} nats at most. Sums over people."
+        found.append(Panel("summary_evidence", draw, "Evidence of the models", caption, table=sums))
+    curve = learning_curve(data)
+    predicted = predictive_panel(data, data.lead_model, "summary_behaviour")
+    if predicted is not None:
+        found.append(predicted)
+    elif len(curve):
+        found.append(replace(learning_panel(data, curve), name="summary_learning"))
+    rows = confusion_rows(data)
+    if rows is not None:
+        found.append(confusion_panel(data, rows, "summary_confusion"))
+    if data.fits is not None and len(data.fits):
+        found.append(replace(information_panel(data, "summary_information"), share=1.0))
+    if predicted is not None and len(curve):
+        found.append(replace(learning_panel(data, curve), name="summary_learning"))
+    return found
+
+
+def _contents(book: Book) -> None:
+    from holmes_fit.reporting.cohort.catalogue import PAGES
+
+    present = [PAGES[name].title for name, reason in book.contents.items() if not reason and name != "summary"]
+    absent = {PAGES[name].title: reason for name, reason in book.contents.items() if reason}
+    if present:
+        book.note(f"In this report: {' · '.join(present)}")
+    for title, reason in absent.items():
+        book.note(f"Not in this report: {printable(title)}. {reason}")
+
+
+SUMMARY = Page("summary", TITLE, build)

@@ -1,0 +1,119 @@
+"""Tables on the pages of a book: columns as wide as their cells ask for, a head on every page."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from holmes_fit.reporting.cohort.layout import LEADING, MARGIN, TEXT_WIDTH, WARNING
+from holmes_fit.reporting.cohort.text import Weight, printable, shortened, width_of, wrapped
+from holmes_fit.reporting.style import INK
+
+if TYPE_CHECKING:
+    from holmes_fit.reporting.cohort.book import Book
+
+CELL_GAP = 10.0
+TALLEST = 300.0  # points of a row that begins on a page where it does not fit
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a table.
+
+    Parameters
+    ----------
+    head
+        What stands above it.
+    right
+        Whether its cells stand flush right, as numbers do.
+    wraps
+        Whether long cells take several lines; they are shortened otherwise.
+    """
+
+    head: str
+    right: bool = False
+    wraps: bool = False
+
+
+def write_table(
+    book: Book, columns: Sequence[Column], rows: Sequence[Sequence[str]], marked: Collection[int], size: float
+) -> None:
+    """Write a table; the parameters are those of :meth:`Book.table`."""
+    widths = _widths(columns, rows, size)
+    book.need(size * LEADING * 4)
+    _head(book, columns, widths, size)
+    for place, row in enumerate(rows):
+        cells = [
+            wrapped(printable(cell), size, width - CELL_GAP)
+            if column.wraps
+            else [shortened(cell, size, width - CELL_GAP)]
+            for column, width, cell in zip(columns, widths, row, strict=True)
+        ]
+        if book.room < min(max(map(len, cells)) * size * LEADING, TALLEST):
+            book.new_page()
+            _head(book, columns, widths, size)
+        _row(book, columns, widths, cells, size, WARNING if place in marked else INK)
+    book.rule()
+    book.y -= size
+
+
+def _head(book: Book, columns: Sequence[Column], widths: Sequence[float], size: float) -> None:
+    book.rule()
+    heads = [
+        wrapped(printable(column.head), size, width - CELL_GAP, "bold")
+        for column, width in zip(columns, widths, strict=True)
+    ]
+    _row(book, columns, widths, heads, size, INK, "bold")
+    book.rule()
+
+
+def _row(
+    book: Book,
+    columns: Sequence[Column],
+    widths: Sequence[float],
+    cells: Sequence[Sequence[str]],
+    size: float,
+    color: str,
+    weight: Weight = "normal",
+) -> None:
+    left = MARGIN
+    for column, width, lines in zip(columns, widths, cells, strict=True):
+        x = left + width - CELL_GAP if column.right else left
+        for place, line in enumerate(lines):
+            y = book.y - size - place * size * LEADING
+            book.text(x, y, line, size, color=color, weight=weight, ha="right" if column.right else "left")
+        left += width
+    book.y -= max(map(len, cells)) * size * LEADING
+
+
+def _widths(columns: Sequence[Column], rows: Sequence[Sequence[str]], size: float) -> list[float]:
+    """Return how wide columns are: as their cells ask for, as far as there is room.
+
+    What is left goes to the columns of text. What is lacking, texts give up, the longest first.
+    """
+    asked = []
+    for place, column in enumerate(columns):
+        words = printable(column.head).split() or [""]
+        head = max(*(width_of(word, size, "bold") for word in words), 0.6 * width_of(" ".join(words), size, "bold"))
+        cells = max((width_of(printable(row[place]), size) for row in rows), default=0.0)
+        asked.append(max(head, cells) + CELL_GAP)
+    texts = [place for place, column in enumerate(columns) if not column.right] or list(range(len(columns)))
+    spare = TEXT_WIDTH - sum(asked)
+    if spare >= 0:
+        return [width + spare / len(texts) * (place in texts) for place, width in enumerate(asked)]
+    numbers = sum(width for place, width in enumerate(asked) if place not in texts)
+    limit = _level([asked[place] for place in texts], max(TEXT_WIDTH - numbers, TEXT_WIDTH * 0.3))
+    given = [min(width, limit) if place in texts else width for place, width in enumerate(asked)]
+    return [width * min(1.0, TEXT_WIDTH / sum(given)) for width in given]
+
+
+def _level(widths: Sequence[float], room: float) -> float:
+    """Return the width at which to cut off, such that all widths fit into the room."""
+    level = room / len(widths)
+    for _ in widths:
+        short = [width for width in widths if width <= level]
+        if len(short) == len(widths):
+            return level
+        level = (room - sum(short)) / (len(widths) - len(short))
+    return level

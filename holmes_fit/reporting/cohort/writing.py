@@ -1,0 +1,224 @@
+"""The report of a cohort, put together: which pages, into which files, from which run."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from holmes_fit.atomic import check_outputs, written_whole
+from holmes_fit.errors import InputError, Problem, Problems, Quoted, plain
+from holmes_fit.reporting.cohort.data import CohortData
+from holmes_fit.reporting.cohort.settings import Settings, check_pages, load_settings
+from holmes_fit.runs import Run, run_of
+from holmes_fit.runs.folder import HasRun
+
+if TYPE_CHECKING:
+    from holmes_fit.reporting.cohort.book import Book
+
+PAGE_NAMES = (
+    "summary",
+    "data",
+    "behaviour",
+    "comparison",
+    "parameters",
+    "recovery",
+    "people",
+    "trees",
+    "methods",
+    "appendix",
+)
+
+
+# Pages have a grid of their own, and a layout engine would draw each of them twice. Letters that are not fitted to
+# pixels are as wide where they are measured as in the PDF. Names may hold dollar signs, which are not mathematics.
+RC: dict[Any, Any] = {
+    "figure.constrained_layout.use": False,
+    "text.hinting": "no_hinting",
+    "text.parse_math": False,
+}
+
+
+def report(
+    run: str | os.PathLike[str] | Run | HasRun,
+    out: str | os.PathLike[str] = "cohort.pdf",
+    *,
+    by: str | None = None,
+    pages: Sequence[str] | None = None,
+    preset: str | os.PathLike[str] | Settings = "default",
+    figures: str | os.PathLike[str] | None = None,
+    recovery: str | os.PathLike[str] | None = None,
+    force: bool = False,
+) -> list[Path]:
+    """Write the report of a cohort as a PDF, from a saved run alone. Nothing is fitted.
+
+    Pages whose results the run does not have are left out, and the report says so. The same run gives the same bytes.
+
+    Parameters
+    ----------
+    run
+        The run folder of a fit, or what :func:`holmes_fit.fit` has returned.
+    out
+        The PDF.
+    by
+        A covariate, such as ``"group"``: one PDF for each of its values, ``cohort_patient.pdf`` and so on.
+    pages
+        The pages, some of ``summary``, ``data``, ``behaviour``, ``comparison``, ``parameters``, ``recovery``,
+        ``people``, ``trees``, ``methods`` and ``appendix``; those of the preset by default.
+    preset
+        What goes into the report: the name of a shipped preset, the path of a TOML file, or settings.
+    figures
+        A folder for each figure as PNG and SVG, and what it shows as CSV.
+    recovery
+        The folder of a recovery study of the same design; ``recovery`` within the run by default.
+    force
+        Whether files that are there already may be replaced.
+
+    Returns
+    -------
+    list of pathlib.Path
+        The PDF, or one for each group, and then the files of figures.
+
+    Raises
+    ------
+    InputError
+        If there is no such run, page or covariate, or a file cannot be written.
+    """
+    settings = preset if isinstance(preset, Settings) else load_settings(preset, PAGE_NAMES)
+    chosen = tuple(pages) if pages is not None else settings.pages or PAGE_NAMES
+    check_pages(chosen, PAGE_NAMES, "option --pages")
+    data = _read(run, by, recovery)
+    parts = _parts(data, Path(out), by)
+    check_outputs(parts, force, suffixes=(".pdf",))
+    folders = _figure_folders(parts, figures, by is not None)
+    written = []
+    for (path, part), folder in zip(parts.items(), folders, strict=True):
+        written += _write(path, part, settings, chosen, folder)
+    return [*parts, *written]
+
+
+def _read(
+    where: str | os.PathLike[str] | Run | HasRun, by: str | None, recovery: str | os.PathLike[str] | None
+) -> CohortData:
+    run = run_of(where)
+    problems = Problems()
+    place = f"folder {plain(str(run.root), limit=200)}"
+    if run.manifest.identity.get("kind") != "fit":
+        problems.add(place, Quoted("a run of something else"), "a run of holmes-fit fit")
+    elif not (run.root / "fits.csv").is_file():
+        advice = "holmes-fit status says how far it is; the same fit command goes on with it."
+        problems.add(place, Quoted("a run without fits.csv"), "a run that has come to its end", advice)
+    root = None if recovery is None else Path(recovery)
+    if root is not None and not (root / "recovery.csv").is_file():
+        seen = "no recovery.csv" if root.is_dir() else "no such folder"
+        problems.add(f"folder {plain(str(root), limit=200)}", Quoted(seen), "the folder of holmes-fit recover")
+    problems.raise_if_any()
+    data = CohortData(run, root, by)
+    if by is not None and len(data.all_groups) > data.n_people / 2 and data.n_people > 3:
+        seen = f"{len(data.all_groups)} values among {data.n_people} people"
+        raise InputError([Problem("option --by", seen, "a covariate that makes groups of people")])
+    return data
+
+
+def _parts(data: CohortData, out: Path, by: str | None) -> dict[Path, CohortData]:
+    """Return which file is about whom: everyone in one, or a file for each group."""
+    if by is None:
+        return {out: data}
+    found: dict[Path, CohortData] = {}
+    for group in data.all_groups:
+        slug = re.sub(r"[^A-Za-z0-9_.-]+", "-", group).strip("-.")[:40] or "unnamed"
+        path, number = out.with_name(f"{out.stem}_{slug}{out.suffix}"), 1
+        while path in found:
+            number += 1
+            path = out.with_name(f"{out.stem}_{slug}_{number}{out.suffix}")
+        found[path] = data.within(group)
+    return found
+
+
+def _figure_folders(
+    parts: dict[Path, CohortData], figures: str | os.PathLike[str] | None, several: bool
+) -> list[Path | None]:
+    if figures is None:
+        return [None] * len(parts)
+    root = Path(figures)
+    folders = [root / path.stem if several else root for path in parts]
+    problems = Problems()
+    for folder in folders:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            if not os.access(folder, os.W_OK):
+                problems.add(f"folder {plain(str(folder), limit=200)}", Quoted("read-only"), "a folder for figures")
+        except (OSError, ValueError) as error:
+            problems.add(f"folder {plain(str(folder), limit=200)}", Quoted(str(error)), "a folder for figures")
+    problems.raise_if_any()
+    return [*folders]
+
+
+def _write(path: Path, data: CohortData, settings: Settings, chosen: Sequence[str], figures: Path | None) -> list[Path]:
+    """Write one PDF, and return the files of its figures."""
+    from matplotlib import rc_context
+    from matplotlib.backends.backend_pdf import PdfPages
+
+    from holmes_fit.reporting.cohort.book import Book
+    from holmes_fit.reporting.cohort.catalogue import PAGES
+    from holmes_fit.reporting.cohort.exports import Exports
+    from holmes_fit.reporting.cohort.text import people
+    from holmes_fit.reporting.style import use_style
+
+    exports = Exports(figures)
+    title = settings.title or data.study
+    scope = f", {data.scope}" if data.scope else ""
+    with (
+        use_style(),
+        rc_context(RC),
+        written_whole(path) as temporary,
+        PdfPages(temporary, metadata=_metadata(title + scope, data)) as pdf,
+    ):
+        book = Book(
+            pdf,
+            running_head=f"{title}{scope} · {people(data.n_people)}",
+            foot=f"Made by holmes_fit {data.identity.get('holmes_fit', '')} from run {data.digest[:12]}",
+            alarm=_alarm(data),
+            exports=exports,
+            settings=settings,
+            contents=_contents(data, chosen),
+        )
+        for name in chosen:
+            if not book.contents[name]:
+                PAGES[name].build(data, book)
+        if all(book.contents.values()):
+            _nothing(book)
+        book.close()
+    return exports.written
+
+
+def _contents(data: CohortData, chosen: Sequence[str]) -> dict[str, str]:
+    """Return why each page of the report is left out; nothing for pages that are in it."""
+    from holmes_fit.reporting.cohort.catalogue import PAGES
+
+    return {name: PAGES[name].lacking(data) for name in chosen}
+
+
+def _nothing(book: Book) -> None:
+    book.begin("Nothing to show", "The run has no results for the pages that were asked for.")
+    for reason in book.contents.values():
+        book.words(reason)
+
+
+def _alarm(data: CohortData) -> str:
+    from holmes_fit.reporting.cohort.text import sentence
+
+    return sentence(data.label)
+
+
+def _metadata(title: str, data: CohortData) -> dict[str, object]:
+    """Date and digest are those of the run, so that two reports of one run have the same bytes."""
+    return {
+        "Title": title,
+        "Subject": f"Cohort report of run {data.digest}",
+        "Keywords": f"holmes_fit; sha256 {data.digest}",
+        "CreationDate": data.run.manifest.begun,
+        "ModDate": None,
+    }

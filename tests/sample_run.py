@@ -1,0 +1,506 @@
+"""Run folders of invented people, as large and as odd as a test wants them, in the very formats of real ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise, product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from holmes_fit.fitting.tables import FITS, MODELS
+from holmes_fit.presets import load_preset
+from holmes_fit.runs import Run, open_run
+from holmes_fit.tables import write_table
+
+SEED = 20
+PARAMETERS = {
+    "flat": ("alpha", "omega", "beta", "lapse"),
+    "holmes": ("alpha", "omega", "beta", "lapse"),
+    "rescorla_wagner": ("learning_rate", "beta", "lapse"),
+    "bias": ("choice_probability",),
+}
+SCALES = {"lapse": "logit", "choice_probability": "logit"}
+CENTRES = {
+    "alpha": -0.6, "omega": -1.0, "beta": 0.7, "lapse": -3.5, "learning_rate": -2.0, "choice_probability": 0.0,
+}  # fmt: skip
+SPREADS = {"alpha": 0.9, "omega": 0.6, "beta": 0.4, "lapse": 0.9, "learning_rate": 0.3, "choice_probability": 0.15}
+CUES = ("x1", "x2", "x3", "x4")
+NODES = 9
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What the invented cohort is like."""
+
+    n_people: int = 12
+    n_trials: int = 40
+    groups: tuple[str, ...] = ("control", "patient")
+    models: tuple[str, ...] = ("flat", "holmes", "rescorla_wagner", "bias")
+    names: tuple[str, ...] = ()  # of the first people
+    label: str = ""
+    pooled: bool = True
+    compared: bool = True
+    recovered: bool = True
+    warned: bool = True  # a noisy likelihood, a failed person, unconverged group models
+    records: bool = True
+
+    @property
+    def subjects(self) -> list[str]:
+        return [*self.names, *(f"s{number:02d}" for number in range(len(self.names) + 1, self.n_people + 1))]
+
+    @property
+    def group_of(self) -> list[str]:
+        return [self.groups[place % len(self.groups)] if self.groups else "" for place in range(self.n_people)]
+
+    @property
+    def mixed(self) -> tuple[str, ...]:
+        return tuple(name for name in self.models if name in ("flat", "holmes")) or self.models[:1]
+
+
+def make_run(folder: Path, sample: Sample | None = None) -> Path:
+    """Write the run folder, and return it."""
+    sample = sample or Sample()
+    rng = np.random.default_rng(SEED)
+    keys = list(product(sample.models, sample.subjects))
+    about = {"command": "holmes-fit fit data.csv --out RUN", "label": sample.label, "python": "3.11.7"}
+    with open_run(folder, identity=_identity(sample), about=about, keys=keys) as run:
+        _fix_the_date(run)
+        trials = _trials(sample, rng)
+        _write_data(run, sample, trials)
+        models = _write_fits(run, sample, trials, rng)
+        if sample.pooled:
+            _write_pool(run, sample, rng)
+        if sample.compared:
+            _write_comparison(run, sample, models, rng)
+            _write_predictive(run, sample, trials, rng)
+        if sample.recovered:
+            write_recovery(run.root / "recovery", sample, rng)
+    return folder
+
+
+def _fix_the_date(run: Run) -> None:
+    path = run.root / "manifest.json"
+    content = json.loads(path.read_text())
+    path.write_text(json.dumps({**content, "begun": "2026-01-02T03:04:05+00:00"}, indent=2) + "\n")
+
+
+def _identity(sample: Sample) -> dict[str, Any]:
+    return {
+        "kind": "fit",
+        "trials": "d8" * 32,
+        "protocol": {"name": "weather_prediction", "sha256": "20" * 32},
+        "preset": load_preset("default").model_dump(mode="json", exclude_none=True),
+        "models": list(sample.models),
+        "seed": 0,
+        "observer": {
+            "particles": 200, "resampling": "systematic", "branch_counts": "particle", "sticky_by": "branch",
+            "max_depth": 20, "max_branches": 20,
+        },
+        "holmes_fit": "0.1.0",
+        "code": "13" * 32,
+        "packages": {"numba": "0.68.1", "numpy": "2.4.6", "optuna": "5.0.0", "pandas": "3.1.1", "scipy": "1.17.1"},
+    }  # fmt: skip
+
+
+def _is_failed(sample: Sample, place: int) -> bool:
+    return sample.warned and place == sample.n_people - 1 and sample.n_people > 3
+
+
+def _n_trials(sample: Sample, place: int) -> int:
+    """The second person has stopped after three trials."""
+    return 3 if sample.warned and place == 1 else sample.n_trials
+
+
+def _trials(sample: Sample, rng: np.random.Generator) -> list[pd.DataFrame]:
+    found = []
+    for place, subject in enumerate(sample.subjects):
+        n = _n_trials(sample, place)
+        cues = rng.integers(0, 2, size=(n, len(CUES)))
+        outcome = (rng.random(n) < 0.2 + 0.6 * cues[:, 0]).astype(int)
+        good = 0.5 + 0.35 * (1 - np.exp(-3 * np.arange(n) / sample.n_trials))
+        choice = np.where(rng.random(n) < good, outcome, 1 - outcome).astype(float)
+        choice[rng.random(n) < 0.03] = np.nan
+        if _is_failed(sample, place):
+            choice[:] = np.nan
+        table = pd.DataFrame({"subject": subject, "restart": "", "trial": np.arange(1, n + 1)})
+        table[list(CUES)] = cues
+        found.append(table.assign(choice=choice, outcome=outcome, p_hat=np.where(outcome == 1, good, 1 - good)))
+    return found
+
+
+def _write_data(run: Run, sample: Sample, trials: Sequence[pd.DataFrame]) -> None:
+    protocol = {"name": "weather_prediction", "title": "Weather prediction", "columns": {"outcome": "outcome"}}
+    (run.root / "protocol.json").write_text(json.dumps({**protocol, "features": {name: {} for name in CUES}}))
+    every = pd.concat(trials, ignore_index=True)
+    run.write_table("trials.csv", every[["subject", "trial", *CUES, "choice", "outcome"]])
+    people = pd.DataFrame({"subject": sample.subjects})
+    if sample.groups:
+        people["group"] = sample.group_of
+    people["age"] = 20 + np.arange(sample.n_people) % 50
+    run.write_table("subjects.csv", people)
+    out = [("x99", "least_answered", "0.42", "at least 0.8", "left out")] if sample.warned else []
+    run.write_table("exclusions.csv", pd.DataFrame(out, columns=["subject", "rule", "seen", "allowed", "consequence"]))
+
+
+# --------------------------------------------------------------------------------------------------------- fits
+
+
+def _natural(parameter: str, value: Any) -> Any:
+    return 1 / (1 + np.exp(-value)) if parameter in SCALES else np.exp(value)
+
+
+def _estimate(parameter: str, mean: float, sd: float) -> dict[str, float]:
+    lower, median, upper = (float(_natural(parameter, mean + z * sd)) for z in (-1.96, 0, 1.96))
+    return {"mean": median * 1.05, "sd": (upper - lower) / 4, "lower": lower, "median": median, "upper": upper}
+
+
+def _write_fits(run: Run, sample: Sample, trials: Sequence[pd.DataFrame], rng: np.random.Generator) -> pd.DataFrame:
+    fits, models, fitted, trees, failures = [], [], [], [], []
+    for place, (subject, table) in enumerate(zip(sample.subjects, trials, strict=True)):
+        base = -0.55 * len(table) - 5 * rng.random()
+        for model in sample.models:
+            who = {"subject": subject, "model": model}
+            if _is_failed(sample, place):
+                failures.append({**who, "reason": "all answers are missed"})
+                continue
+            warning = _person_warning(sample, place, model)
+            fits += _parameters(who, warning, rng)
+            gain = {"holmes": 1.2, "flat": 0.0, "rescorla_wagner": -1.0}.get(model, -6.0)
+            models.append(_model_row(who, table, base + gain + rng.normal(0, 1.5), warning))
+            fitted.append(_fitted(who, table, rng))
+            if model in ("flat", "holmes"):
+                trees.append(_tree(who, rng))
+            if sample.records:
+                run.save_record((model, subject), {"warnings": []}, _lattice(model, rng))
+    run.write_table("fits.csv", pd.DataFrame(fits)[list(FITS)])
+    run.write_table("models.csv", pd.DataFrame(models)[list(MODELS)])
+    run.write_table("trials_fitted.csv", pd.concat(fitted, ignore_index=True))
+    run.write_table("trees.csv", pd.concat(trees, ignore_index=True) if trees else pd.DataFrame(columns=["subject"]))
+    run.write_table("failures.csv", pd.DataFrame(failures, columns=["subject", "model", "reason"]))
+    run.write_table("search.csv", pd.DataFrame(columns=["subject", "model", "goal", "start", "value"]))
+    return pd.DataFrame(models)
+
+
+def _person_warning(sample: Sample, place: int, model: str) -> str:
+    if not sample.warned:
+        return ""
+    if place == 0 and model == "holmes":
+        return "noisy likelihood: batch SD 1.20 nats with 64 replicates, above 0.5; intervals include the noise"
+    return f"few answers ({_n_trials(sample, place)}): the estimates are mostly the prior" if place == 1 else ""
+
+
+def _parameters(who: dict[str, str], warning: str, rng: np.random.Generator) -> list[dict[str, Any]]:
+    rows = []
+    for name in PARAMETERS[who["model"]]:
+        sd = SPREADS[name] * rng.uniform(0.6, 1.0)
+        mean = CENTRES[name] + rng.normal(0, 0.6)
+        value = float(_natural(name, mean))
+        row = {**who, "parameter": name, "standing": "free", "ml": value * 1.2, "map": value}
+        row |= _estimate(name, mean, sd) | {"scale": SCALES.get(name, "log"), "mean_on_scale": mean, "sd_on_scale": sd}
+        row |= {"prior": "lognormal:0.5,1", "prior_sd_on_scale": 0.95, "low": 0.01, "high": 20.0}
+        rows.append(row | {"at_bound": "high" if rng.random() < 0.04 else "", "replicates": 32, "warning": warning})
+    return rows
+
+
+def _model_row(who: dict[str, str], table: pd.DataFrame, evidence: float, warning: str) -> dict[str, Any]:
+    k, n = len(PARAMETERS[who["model"]]), int(table["choice"].notna().sum())
+    top = evidence + 4
+    row = {**who, "n_trials": len(table), "n_answered": n, "n_parameters": k, "log_likelihood": top}
+    row |= {"log_likelihood_error": 0.05, "log_likelihood_map": top - 0.3, "log_likelihood_map_error": 0.05}
+    row |= {"aic": 2 * k - 2 * top, "bic": k * np.log(n) - 2 * top, "log_evidence": evidence}
+    row |= {"log_evidence_error": 0.15, "lattice_error": 0.05, "replicates": 32, "effective_replicates": 14.2}
+    return row | {"batch_sd": 0.3, "pseudo_r2": 1 - top / (n * np.log(0.5)), "hit_rate": 0.66, "warning": warning}
+
+
+def _fitted(who: dict[str, str], table: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
+    p_hat = np.clip(table["p_hat"] + rng.normal(0, 0.05, len(table)), 0.02, 0.98)
+    p_choice = 0.02 + 0.96 * p_hat
+    chosen = np.where(table["choice"] == 1, p_choice, 1 - p_choice)
+    log_p = np.log(chosen).where(table["choice"].notna()) if isinstance(chosen, pd.Series) else np.log(chosen)
+    return pd.DataFrame(
+        {
+            "subject": who["subject"], "restart": table["restart"], "trial": table["trial"], "model": who["model"],
+            "choice": table["choice"], "outcome": table["outcome"], "p_hat": p_hat,
+            "prediction_error": table["outcome"] - p_hat, "p_choice": p_choice, "log_p_chosen": log_p,
+        }
+    )  # fmt: skip
+
+
+def _tree(who: dict[str, str], rng: np.random.Generator) -> pd.DataFrame:
+    shape = [(1, 0, 0, 0), (2, 0, 0, 1)]
+    if who["model"] == "holmes":
+        shape += [(3, 1, 1, 0), (4, 1, 1, 1), (5, 2, 1, 0)]
+    nodes = pd.DataFrame(shape, columns=["node", "parent", "level", "branch"])
+    nodes.insert(0, "model", who["model"])
+    nodes.insert(0, "restart", "")
+    nodes.insert(0, "subject", who["subject"])
+    return nodes.assign(
+        visits=[20.0, 20.0, 9.0, 11.0, 8.0][: len(nodes)],
+        leaf_visits=[5.0, 12.0, 9.0, 11.0, 8.0][: len(nodes)],
+        outcome_rate=rng.random(len(nodes)),
+        **{name: rng.random(len(nodes)) for name in CUES},
+    )
+
+
+def _lattice(model: str, rng: np.random.Generator) -> dict[str, Any]:
+    """A bump over the parameters."""
+    names = PARAMETERS[model]
+    grids = [np.linspace(CENTRES[name] - 2, CENTRES[name] + 2, NODES) for name in names]
+    bumps = [
+        -0.5 * ((grid - CENTRES[name] - rng.normal(0, 0.5)) / SPREADS[name]) ** 2
+        for grid, name in zip(grids, names, strict=True)
+    ]
+    total = np.zeros([NODES] * len(names))
+    for axis, bump in enumerate(bumps):
+        total = total + bump.reshape([-1 if place == axis else 1 for place in range(len(names))])
+    arrays = {"log_likelihood": (total - 100).astype(np.float32)}
+    flat_prior = np.full(NODES, -np.log(NODES))
+    arrays |= {f"positions_{name}": grid for name, grid in zip(names, grids, strict=True)}
+    return arrays | {f"log_prior_{name}": flat_prior for name in names}
+
+
+# --------------------------------------------------------------------------------------------------------- pooling
+
+
+def _write_pool(run: Run, sample: Sample, rng: np.random.Generator) -> None:
+    fits = run.read_table("fits.csv", ("subject",))
+    free = fits[fits["standing"] == "free"]
+    rows = []
+    for (model, parameter), own in free.groupby(["model", "parameter"], sort=False):
+        centre = own["mean_on_scale"].mean()
+        for _, row in own.iterrows():
+            mean, sd = centre + 0.5 * (row["mean_on_scale"] - centre), 0.6 * row["sd_on_scale"]
+            entry = {"subject": row["subject"], "model": model, "parameter": parameter}
+            rows.append({**entry, **_estimate(parameter, mean, sd), "mean_on_scale": mean, "sd_on_scale": sd})
+    run.write_table("pooled.csv", pd.DataFrame(rows))
+    quantities = []
+    for (model, parameter), own in free.groupby(["model", "parameter"], sort=False):
+        centre, scale = float(own["mean_on_scale"].mean()), SCALES.get(parameter, "log")
+        entries = [("mean", "", scale, centre, 0.15), ("spread", "", scale, 0.5, 0.1)]
+        if parameter == "omega" and len(sample.groups) > 1:
+            last = sample.groups[-1]
+            entries += [("effect", f"group[T.{last}]", scale, 0.4, 0.2)]
+            entries += [("contrast", f"{last} - {sample.groups[0]}", "natural", 0.2, 0.12)]
+        for quantity, name, on, mean, sd in entries:
+            quantities.append(_quantity(model, parameter, quantity, name, on, mean, sd, rng))
+        natural = _estimate(parameter, centre, 0.15)
+        quantities.append(_quantity(model, parameter, "median", "", "natural", 0.0, 0.0, rng) | natural)
+    run.write_table("group.csv", pd.DataFrame(quantities))
+    bad = "3 divergences; R-hat 1.08: the chains do not agree"
+    run.write_table(
+        "pooling.csv",
+        pd.DataFrame(
+            {
+                "model": model, "n_subjects": free["subject"].nunique(), "formulas": "omega ~ group",
+                "divergences": 3 if sample.warned and model == "holmes" else 0, "r_hat": 1.002, "ess_bulk": 1800.0,
+                "ess_tail": 1500.0, "merging_error": 0.1, "halves_error": 0.2,
+                "warning": bad if sample.warned and model == "holmes" else "",
+            }
+            for model in sample.models
+        ),
+    )  # fmt: skip
+    if len(sample.groups) > 1:
+        second = {"model": "holmes", "parameter": "omega", "formula": "omega ~ group"}
+        second |= {"term": f"group[T.{sample.groups[-1]}]", "n_subjects": sample.n_people, "estimate": 0.35}
+        second |= {"standard_error": 0.2, "lower": -0.05, "upper": 0.75, "statistic": 1.75, "p": 0.09, "p_holm": 0.18}
+        run.write_table("second_level.csv", pd.DataFrame([second]))
+
+
+def _quantity(
+    model: str, parameter: str, quantity: str, name: str, scale: str, mean: float, sd: float, rng: np.random.Generator
+) -> dict[str, Any]:
+    row = {"model": model, "parameter": parameter, "quantity": quantity, "name": name, "scale": scale}
+    row |= {"mean": mean, "sd": sd, "lower": mean - 1.96 * sd, "median": mean, "upper": mean + 1.96 * sd}
+    above = float(np.clip(0.5 + mean, 0, 1)) if quantity in ("effect", "contrast") else np.nan
+    return row | {
+        "probability_above_0": above,
+        "r_hat": 1.001,
+        "ess_bulk": 2000.0,
+        "ess_tail": 1500.0,
+        "divergences": 0,
+    }
+
+
+# --------------------------------------------------------------------------------------------------------- comparison
+
+
+def _write_comparison(run: Run, sample: Sample, models: pd.DataFrame, rng: np.random.Generator) -> None:
+    mixed = list(sample.mixed)
+    group_of = dict(zip(sample.subjects, sample.group_of, strict=True))
+    rows = []
+    for subject, own in models[models["model"].isin(mixed)].groupby("subject", sort=False):
+        evidence = own.set_index("model")["log_evidence"]
+        weights = np.exp(evidence - evidence.max())
+        for model in mixed:
+            row = {"subject": subject, "group": group_of[str(subject)], "model": model}
+            row |= {"probability": weights[model] / weights.sum(), "log_evidence": evidence[model]}
+            row |= {"log_evidence_error": 0.15, "log_evidence_difference": evidence[model] - evidence.max()}
+            rows.append({**row, "warning": ""})
+    probabilities = pd.DataFrame(rows)
+    run.write_table("model_probabilities.csv", probabilities)
+    frequencies = []
+    for group in ("everyone", *(sample.groups if len(sample.groups) > 1 else ())):
+        own = probabilities if group == "everyone" else probabilities[probabilities["group"] == group]
+        for model in mixed:
+            mean = float(own.loc[own["model"] == model, "probability"].mean())
+            n = own["subject"].nunique()
+            sd = float(np.sqrt(mean * (1 - mean) / (n + 2)))
+            low, high = np.clip([mean - 2 * sd, mean + 2 * sd], 0.01, 0.99)
+            frequencies.append(
+                {
+                    "group": group, "model": model, "n_subjects": n, "mean": mean, "sd": sd, "lower": low,
+                    "median": mean + 0.004, "upper": high, "lower90": low + 0.02, "upper90": high - 0.02,
+                }
+            )  # fmt: skip
+    run.write_table("frequencies.csv", pd.DataFrame(frequencies))
+    header = ["model", "above", "below", "mean", "lower", "median", "upper", "probability_above_0"]
+    pairs = [
+        (model, above, below, 0.12, -0.2, 0.13, 0.44, 0.78)
+        for model in mixed
+        for below, above in pairwise(sample.groups)
+        if len(mixed) > 1
+    ]
+    run.write_table("frequency_differences.csv", pd.DataFrame(pairs, columns=header))
+    checks: list[tuple[str, object, str]] = [
+        ("divergences", 0, "transitions that went wrong"), ("r_hat", 1.003, ""), ("ess_bulk", 2100.0, ""),
+        ("ess_tail", 1900.0, ""), ("k_hat_high_share", 0.0, ""), ("omnibus_risk", 0.08, "all are equally frequent"),
+        ("n_subjects", probabilities["subject"].nunique(), ""), ("n_models", len(mixed), ""),
+    ]  # fmt: skip
+    if sample.warned:
+        checks.append(("warning", "", "R-hat 1.03: the chains do not agree yet"))
+    run.write_table("mixture.csv", pd.DataFrame(checks, columns=["quantity", "value", "explanation"]))
+    run.write_table("comparison.csv", _comparison(sample, models, probabilities, pd.DataFrame(frequencies)))
+
+
+def _comparison(
+    sample: Sample, models: pd.DataFrame, probabilities: pd.DataFrame, frequencies: pd.DataFrame
+) -> pd.DataFrame:
+    best = probabilities.loc[probabilities.groupby("subject")["probability"].idxmax(), "model"].value_counts()
+    sums = models.groupby("model")[["log_evidence", "aic", "bic", "log_likelihood"]].sum()
+    rows = []
+    for model in sample.models:
+        row: dict[str, Any] = {"model": model, "n_subjects": int((models["model"] == model).sum())}
+        row["in_mixture"] = model in sample.mixed
+        own = frequencies[(frequencies["model"] == model) & (frequencies["group"] == "everyone")]
+        if len(own):
+            first = own.iloc[0]
+            row |= {"frequency": first["mean"], "frequency_lower": first["lower"], "frequency_upper": first["upper"]}
+            row |= {"exceedance": 0.97 if model == "holmes" else 0.03, "best_for": int(best.get(model, 0))}
+            row["protected_exceedance"] = 0.94 if model == "holmes" else 0.06
+        row |= {**sums.loc[model], "log_evidence_error": 0.9, "loso": sums.loc[model, "log_evidence"] + 20}
+        row |= {"loso_error": 9.0, "loso_difference": 0.0 if model == "holmes" else -8.5, "loso_k_high": 0}
+        row["loso_difference_error"] = 0.0 if model == "holmes" else 3.2
+        for other in ("bias", "rescorla_wagner"):
+            if other in sums.index:
+                row[f"over_{other}"] = sums.loc[model, "log_evidence"] - sums.loc[other, "log_evidence"]
+            else:
+                row[f"over_{other}"] = np.nan
+        row |= {"hit_rate": 0.66, "noisy": int(models["warning"].ne("").sum()), "warning": ""}
+        rows.append(row)
+    table = pd.DataFrame(rows)
+    for column in ("frequency", "frequency_lower", "frequency_upper", "exceedance", "protected_exceedance", "best_for"):
+        table[column] = table.get(column, np.nan)
+    return table.sort_values(["frequency", "log_evidence"], ascending=False, kind="stable")
+
+
+def _write_predictive(run: Run, sample: Sample, trials: Sequence[pd.DataFrame], rng: np.random.Generator) -> None:
+    bins = 8
+    edges = np.linspace(0, sample.n_trials, bins + 1).round().astype(int)
+    rows = []
+    group_of = dict(zip(sample.subjects, sample.group_of, strict=True))
+    every = pd.concat(trials, ignore_index=True).dropna(subset=["choice"])
+    every["group"] = every["subject"].map(group_of)
+    for model in sample.models:
+        for group in ("everyone", *(sample.groups if len(sample.groups) > 1 else ())):
+            own = every if group == "everyone" else every[every["group"] == group]
+            for number, (first, last) in enumerate(pairwise(edges), start=1):
+                here = own[(own["trial"] > first) & (own["trial"] <= last)]
+                hits = {"correct": (here["choice"] == here["outcome"]).mean(), "choice": here["choice"].mean()}
+                for measure, observed in hits.items():
+                    simulated = 0.5 if model == "bias" else observed + rng.normal(0, 0.02)
+                    rows.append(
+                        {
+                            "model": model, "by": "trial", "group": group, "condition": "", "bin": number,
+                            "label": f"{first + 1}-{last}", "n_answers": len(here), "observed": observed,
+                            "simulated": simulated, "lower": simulated - 0.05, "upper": simulated + 0.05,
+                            "p_value": 0.4, "measure": measure,
+                        }
+                    )  # fmt: skip
+    table = pd.DataFrame(rows)
+    run.write_table("predictive.csv", table)
+    summary = []
+    for (model, group, measure), own in table.groupby(["model", "group", "measure"], sort=False):
+        inside = own["observed"].between(own["lower"], own["upper"])
+        row = {"model": model, "group": group, "measure": measure, "n_bins": len(own)}
+        rmse = float(np.sqrt(((own["observed"] - own["simulated"]) ** 2).mean()))
+        summary.append(row | {"rmse": rmse, "share_inside": inside.mean()})
+    run.write_table("predictive_summary.csv", pd.DataFrame(summary))
+
+
+# --------------------------------------------------------------------------------------------------------- recovery
+
+
+def write_recovery(folder: Path, sample: Sample, rng: np.random.Generator, n: int = 30) -> Path:
+    """Write the tables of a recovery study."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "manifest.json").write_text(json.dumps({"kind": "recovery"}))
+    people, summary = [], []
+    quality = {"alpha": 0.45, "omega": 0.85, "beta": 0.75, "lapse": 0.3}
+    for model in sample.mixed:
+        for parameter, r in quality.items():
+            truth = CENTRES[parameter] + rng.normal(0, 0.8, n)
+            for subject, on_scale in enumerate(truth):
+                row: dict[str, Any] = {"model": model, "subject": f"r{subject}", "parameter": parameter}
+                row |= {"scale": SCALES.get(parameter, "log"), "truth": _natural(parameter, on_scale)}
+                row["truth_on_scale"] = on_scale
+                for estimator, gain in (("ml", 0.0), ("map", 0.02), ("mean", 0.04), ("pooled", 0.08)):
+                    own = CENTRES[parameter] + (r + gain) * (on_scale - CENTRES[parameter])
+                    own += rng.normal(0, 0.8 * np.sqrt(1 - r**2))
+                    row |= {estimator: _natural(parameter, own), f"{estimator}_on_scale": own}
+                sd = 0.8 * np.sqrt(1 - r**2) + 0.1
+                row |= {"lower": _natural(parameter, own - 2 * sd), "upper": _natural(parameter, own + 2 * sd)}
+                row |= {"pooled_lower": row["lower"], "pooled_upper": row["upper"], "covered": True}
+                row |= {"pooled_covered": True, "at_bound": "", "sd_on_scale": sd, "prior_sd_on_scale": 0.95}
+                people.append(row | {"batch_sd": 0.3, "warning": ""})
+            for estimator in ("ml", "map", "mean", "pooled"):
+                for measure, value in (("correlation", r), ("rmse", 0.5), ("coverage", 0.94), ("bias", 0.02)):
+                    entry = {"model": model, "parameter": parameter, "estimator": estimator, "n": n}
+                    entry |= {"measure": measure, "value": value, "lower": value - 0.1, "upper": value + 0.1}
+                    summary.append(entry)
+    write_table(pd.DataFrame(people), folder / "recovery_people.csv")
+    write_table(pd.DataFrame(summary), folder / "recovery.csv")
+    _write_confusion(folder, sample, n)
+    return folder
+
+
+def _write_confusion(folder: Path, sample: Sample, n: int) -> None:
+    rows = []
+    for criterion, right in (("bic", 0.6), ("evidence", 0.7), ("pooled", 0.8)):
+        for truth, chosen in product(sample.mixed, repeat=2):
+            share = right if truth == chosen else (1 - right) / max(1, len(sample.mixed) - 1)
+            row = {"criterion": criterion, "truth": truth, "chosen": chosen, "n": n, "count": round(share * n)}
+            rows.append(row | {"share": share, "lower": share - 0.1, "upper": share + 0.1, "inversion": share})
+    write_table(pd.DataFrame(rows), folder / "confusion.csv")
+    power = [
+        {
+            "model": "holmes", "against": "flat", "group_size": size, "frequency": frequency,
+            "rule": "exceedance above .95", "power": min(0.99, 0.02 * size * (frequency - 0.45)), "lower": 0.2,
+            "upper": 0.9,
+        }
+        for size, frequency in product((10, 20, 40, 80), (0.5, 0.6, 0.7, 0.8, 0.9, 1.0))
+    ]  # fmt: skip
+    if len(sample.mixed) > 1:
+        write_table(pd.DataFrame(power), folder / "power.csv")
+    checks = [
+        {
+            "level": "person", "model": model, "parameter": parameter, "subset": "all", "n": n, "chi2_p": 0.4,
+            "ecdf_p": 0.3, "verdict": "passes",
+        }
+        for model, parameter in product(sample.mixed, ("alpha", "omega", "beta", "lapse"))
+    ]  # fmt: skip
+    write_table(pd.DataFrame(checks), folder / "sbc_summary.csv")
