@@ -1,0 +1,222 @@
+"""What can the paper's tasks tell? Recovery of parameters and models at the defaults, beside a plain dense grid.
+
+Run with ``python -m benchmarks.recovery STUDY runs/recovery``. Stopped, the same command goes on. The studies:
+
+- ``parameters``: 60 people of HOLMES on the 3-level task, alpha and Omega log-uniform on [.1, 3], beta uniform on
+  [1, 6], lapse .02. They are fitted with these as priors and the rest as by default, then with the default priors.
+  Beside it, a second opinion that shares nothing with the fits but the filter: posterior means on a dense grid of
+  (alpha, Omega, beta), from p-hat traces and NumPy.
+- ``models``: 20 people of flat and 20 of HOLMES on the 3- and the 4-level task, priors and all at the defaults.
+- ``time``: 100 people of flat and 100 of HOLMES on the 3-level task, ``--quick`` and at the defaults; how long it takes
+  on two cores and how much memory. Nothing else should be running.
+
+The tables are kept in reports/recovery.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit, logit, logsumexp
+from scipy.stats import binom
+
+import holmes_fit as hf
+from holmes_fit.fitting import Fits, fit
+from holmes_fit.fitting.plan import code_identity
+from holmes_fit.presets import Preset, load_preset
+from holmes_fit.recovery import Recovery, Truth, in_words, plan_recovery, recover
+from holmes_fit.recovery.estimates import people_table, recovery_table
+from holmes_fit.recovery.statistics import RESAMPLES, correlation, percentiles
+from holmes_fit.runs import open_run
+from holmes_fit.trials import Learner
+from holmes_fit.workers import do_all
+
+SEED = 7
+PEOPLE = 60
+LOW, HIGH = 0.1, 3.0  # of alpha and Omega
+BETA = (1.0, 6.0)
+LAPSE = 0.02
+PRIORS = {"alpha": f"loguniform:{LOW},{HIGH}", "omega": f"loguniform:{LOW},{HIGH}", "beta": "uniform:1,6"}
+NODES, BETA_NODES, REPLICATES = 16, 25, 32
+TOLERANCE = 0.03  # by which the correlation may be below that of the dense grid
+LIMITS = {"quick": 15.0, "default": 70.0}  # minutes
+ON_GRID = ("alpha", "omega", "beta")
+
+
+# --- parameters
+
+
+def matched_preset() -> Preset:
+    """Return the default preset with the priors that the people are drawn from."""
+    preset = load_preset("default")
+    changed = {name: preset.parameters[name].model_copy(update={"prior": prior}) for name, prior in PRIORS.items()}
+    return preset.model_copy(update={"name": "matched", "parameters": {**preset.parameters, **changed}})
+
+
+def midpoints(low: float, high: float, n: int) -> np.ndarray:
+    return low + (np.arange(n) + 0.5) * (high - low) / n
+
+
+def grid_means(task: tuple[Learner, int]) -> dict[str, float]:
+    """Return posterior means of log alpha, log Omega and log beta, by plain sums over a dense grid.
+
+    All cells have the same prior mass, as the people are drawn uniformly from them. Every node has draws of its own.
+    """
+    learner, nodes = task
+    seen = learner.observations
+    matrix = np.column_stack([seen.cues, seen.outcome])
+    log_values = midpoints(np.log(LOW), np.log(HIGH), nodes)
+    beta = midpoints(*BETA, BETA_NODES)
+    sign = np.where(learner.choices == 1, 1.0, -1.0)
+    log_posterior = np.empty((nodes, nodes, BETA_NODES))
+    for i, j in np.ndindex(nodes, nodes):
+        values = {"alpha": float(np.exp(log_values[i])), "omega": float(np.exp(log_values[j]))}
+        luck = {"seed": i * nodes + j, "learner": f"grid/{learner.subject}"}
+        p_hat = hf.trace(matrix, model="holmes", replicates=REPLICATES, **values, **luck)  # type: ignore[arg-type]
+        towards = sign * logit(p_hat)
+        chosen = LAPSE / 2 + (1 - LAPSE) * expit(beta[:, None, None] * towards)  # beta x replicates x trials
+        log_posterior[i, j] = logsumexp(np.log(chosen).sum(axis=2), axis=1) - np.log(REPLICATES)
+    mass = np.exp(log_posterior - log_posterior.max())
+    mass /= mass.sum()
+    marginals = mass.sum(axis=(1, 2)), mass.sum(axis=(0, 2)), mass.sum(axis=(0, 1))
+    positions = log_values, log_values, np.log(beta)
+    return {name: float(m @ at) for name, m, at in zip(ON_GRID, marginals, positions, strict=True)}
+
+
+def dense_grid(learners: Sequence[Learner], nodes: int, out: Path) -> pd.DataFrame:
+    """Return posterior means of everyone on the dense grid, a row a person."""
+    by_name = {learner.subject: learner for learner in learners}
+    identity = {"kind": "dense grid", "nodes": nodes, "people": len(learners), "seed": SEED, **code_identity()}
+    with open_run(out, identity=identity, about={}, keys=[(name,) for name in by_name]) as run:
+        missing = [name for (name,) in run.progress().missing]
+        tasks = [(by_name[name], nodes) for name in missing]
+        with closing(do_all(grid_means, tasks)) as results:
+            for done, (number, found) in enumerate(results, start=1):
+                if not isinstance(found, dict):
+                    raise RuntimeError(found.traceback)
+                run.save_record((missing[number],), found)
+                print(f"dense grid: {len(learners) - len(missing) + done} of {len(learners)}", flush=True)
+        return pd.DataFrame([{"subject": record.key[0], **record.facts} for record in run.records()])
+
+
+def compared(people: pd.DataFrame, grid: pd.DataFrame, fit_name: str) -> Iterator[dict[str, Any]]:
+    """Give correlations with the truth of fits and of the dense grid, and their difference over the same people."""
+    rng = np.random.default_rng(SEED)
+    for name in ON_GRID:
+        own = people[people["parameter"] == name].set_index("subject")
+        truth, mean = own["truth_on_scale"].to_numpy(), own["mean_on_scale"].to_numpy()
+        on_grid = grid.set_index("subject").loc[own.index, name].to_numpy()
+        chosen = rng.integers(len(own), size=(RESAMPLES, len(own)))
+        of_fit, of_grid = (correlation(truth[chosen], each[chosen]) for each in (mean, on_grid))
+        low, high = (end / len(own) for end in binom.interval(0.99, len(own), 0.95))
+        yield {
+            "priors": fit_name,
+            "parameter": name,
+            "people": len(own),
+            **_with_interval("correlation", float(correlation(truth, mean)), of_fit),
+            **_with_interval("grid_correlation", float(correlation(truth, on_grid)), of_grid),
+            **_with_interval(
+                "difference", float(correlation(truth, mean) - correlation(truth, on_grid)), of_fit - of_grid
+            ),
+            "rmse": np.sqrt(np.mean((mean - truth) ** 2)),
+            "grid_rmse": np.sqrt(np.mean((on_grid - truth) ** 2)),
+            "coverage": own["covered"].mean(),
+            "allowed_low": low,
+            "allowed_high": high,
+        }
+
+
+def _with_interval(name: str, value: float, samples: np.ndarray) -> dict[str, float]:
+    lower, upper = percentiles(samples)
+    return {name: value, f"{name}_lower": lower, f"{name}_upper": upper}
+
+
+def study_parameters(out: Path, nodes: int) -> pd.DataFrame:
+    """Fit the people with both kinds of priors, and compare with the dense grid."""
+    settings = {"models": ("holmes",), "subjects": PEOPLE, "preset": matched_preset(), "fix": {"lapse": LAPSE}}
+    study = recover("compositional_3", out=out / "parameters", seed=SEED, progress=_printed, **settings)  # type: ignore[arg-type]
+    print(in_words(study), flush=True)
+    plan = plan_recovery("compositional_3", seed=SEED, **settings)  # type: ignore[arg-type]
+    cohort = plan.fits["holmes"].cohort
+    by_default = fit(cohort, ("holmes",), out / "parameters_default_priors", seed=SEED, progress=_printed)
+    grid = dense_grid(cohort.learners, nodes, out / "dense_grid")
+    rows = list(compared(study.people, grid, "of the people"))
+    rows += compared(_people(plan.truths["holmes"], by_default, out), grid, "default")
+    return pd.DataFrame(rows)
+
+
+def _people(truths: Sequence[Truth], fits: Fits, out: Path) -> pd.DataFrame:
+    people = people_table(truths, fits)
+    recovery_table(people, SEED).to_csv(out / "recovery_default_priors.csv", index=False)
+    return people
+
+
+def _printed(done: int, total: int) -> None:
+    if done % max(1, total // 20) == 0 or done == total:
+        print(f"{done} of {total}", flush=True)
+
+
+# --- models
+
+
+def study_models(out: Path) -> None:
+    """Recover flat and HOLMES on two tasks, and keep the tables."""
+    for protocol in ("compositional_3", "compositional_4"):
+        study = recover(protocol, subjects=20, out=out / f"models_{protocol}", seed=SEED, progress=_printed)
+        print(protocol, in_words(study), sep="\n", flush=True)
+        _keep(study, out, ("confusion.csv", "model_recovery.csv", "power.csv", "recovery.csv"), f"_{protocol[-1]}")
+
+
+def _keep(study: Recovery, out: Path, names: Sequence[str], suffix: str) -> None:
+    for name in names:
+        shutil.copy(study.folder / name, out / f"{Path(name).stem}{suffix}.csv")
+
+
+# --- time
+
+
+def study_time(out: Path) -> pd.DataFrame:
+    """Time studies of 200 people with two models."""
+    rows = []
+    for preset, limit in LIMITS.items():
+        begun = time.perf_counter()
+        study = recover(
+            "compositional_3", subjects=100, out=out / f"time_{preset}", preset=preset, seed=SEED, workers=2
+        )
+        minutes = (time.perf_counter() - begun) / 60
+        own, largest = (
+            resource.getrusage(who).ru_maxrss / 1024 for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+        )
+        rows.append(
+            {"preset": preset, "minutes": minutes, "limit": limit, "mb_here": own, "mb_largest_worker": largest}
+        )
+        print(rows[-1], in_words(study), sep="\n", flush=True)
+    return pd.DataFrame(rows)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("study", choices=("parameters", "models", "time"))
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--grid", type=int, default=NODES, help="nodes of the dense grid along alpha and Omega")
+    given = parser.parse_args()
+    given.out.mkdir(parents=True, exist_ok=True)
+    if given.study == "models":
+        study_models(given.out)
+        return
+    table = study_parameters(given.out, given.grid) if given.study == "parameters" else study_time(given.out)
+    table.to_csv(given.out / f"{given.study}.csv", index=False)
+    print(table.round(3).T.to_string())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,146 @@
+"""Whether the right model is found: person by person, and over all people who follow it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from holmes_fit.fitting import Fits
+from holmes_fit.recovery.pooled import MixtureFound
+from holmes_fit.recovery.statistics import RESAMPLES, percentiles, share
+
+CONFUSION = ("criterion", "truth", "chosen", "n", "count", "share", "lower", "upper", "inversion")
+MODEL_RECOVERY = (
+    "truth",
+    "model",
+    "criterion",
+    "n",
+    "total",
+    "difference",
+    "difference_lower",
+    "difference_upper",
+    "frequency",
+    "lower",
+    "upper",
+    "exceedance",
+)
+# By criterion, what speaks for a model: higher is better, in nats.
+SCORES: dict[str, Callable[[pd.DataFrame], pd.Series]] = {
+    "bic": lambda models: -models["bic"] / 2,
+    "evidence": lambda models: models["log_evidence"],
+}
+
+
+def scores_of(fits: Fits, models: Sequence[str], criterion: str) -> pd.DataFrame:
+    """Return what speaks for each model, people x models; those who were not fitted with all are left out."""
+    found = fits.models
+    wide = found.assign(score=SCORES[criterion](found)).pivot(index="subject", columns="model", values="score")
+    return wide.reindex(columns=list(models)).dropna()
+
+
+def confusion_table(fits: Mapping[str, Fits], everyone: MixtureFound | None) -> pd.DataFrame:
+    """Return ``confusion.csv``: how often each model is chosen for people who follow a model.
+
+    Parameters
+    ----------
+    fits
+        The fits of each cohort, by the model that its people follow.
+    everyone
+        The mixture of all cohorts, for the criterion ``pooled``: the most probable model of a person.
+
+    Notes
+    -----
+    ``inversion`` is the probability that a person follows ``truth`` if ``chosen`` was chosen, all models being equally
+    frequent.
+    """
+    models = list(fits)
+    rows: list[dict[str, object]] = []
+    for criterion in (*SCORES, "pooled"):
+        shares = pd.DataFrame(np.nan, index=models, columns=models)
+        found = []
+        for truth in models:
+            chosen = _chosen(fits[truth], models, criterion, everyone)
+            if chosen is None:
+                continue
+            for model in models:
+                count = int(np.sum(chosen == model))
+                estimate = share(count, len(chosen))
+                shares.loc[truth, model] = estimate.value
+                interval = {"share": estimate.value, "lower": estimate.lower, "upper": estimate.upper}
+                who = {"criterion": criterion, "truth": truth, "chosen": model}
+                found.append({**who, "n": len(chosen), "count": count, **interval})
+        inverted = shares / shares.sum(axis=0).replace(0.0, np.nan)
+        rows += [{**row, "inversion": inverted.loc[str(row["truth"]), str(row["chosen"])]} for row in found]
+    return pd.DataFrame(rows, columns=list(CONFUSION))
+
+
+def _chosen(
+    fits: Fits, models: Sequence[str], criterion: str, everyone: MixtureFound | None
+) -> NDArray[np.object_] | None:
+    """Return which model is chosen for each person."""
+    if criterion != "pooled":
+        scores = scores_of(fits, models, criterion)
+        return np.array(models, dtype=object)[scores.to_numpy().argmax(axis=1)] if len(scores) else None
+    if everyone is None:
+        return None
+    own = set(fits.models["subject"])
+    rows = [number for number, subject in enumerate(everyone.subjects) if subject in own]
+    return np.array(everyone.models, dtype=object)[everyone.probability[rows].argmax(axis=1)]
+
+
+def model_table(fits: Mapping[str, Fits], mixtures: Mapping[str, MixtureFound | None], seed: int) -> pd.DataFrame:
+    """Return ``model_recovery.csv``: what speaks for each model over all people who follow one.
+
+    Parameters
+    ----------
+    fits, mixtures
+        Of each cohort, by the model that its people follow.
+    seed
+        Chooses the bootstrap samples of people.
+
+    Notes
+    -----
+    ``total`` is the sum over people, ``difference`` its distance from that of the true model, below 0 if the true model
+    is ahead. The criterion ``pooled`` has frequencies instead, from the mixture of the cohort.
+    """
+    models = list(fits)
+    rows: list[dict[str, object]] = []
+    for number, truth in enumerate(models):
+        for criterion in SCORES:
+            scores = scores_of(fits[truth], models, criterion)
+            rng = np.random.default_rng([seed, number, len(scores)])
+            for model in models:
+                difference = (scores[model] - scores[truth]).to_numpy()
+                chosen = rng.integers(max(1, len(scores)), size=(RESAMPLES, len(scores)))
+                lower, upper = percentiles(difference[chosen].sum(axis=1)) if len(scores) else (np.nan, np.nan)
+                rows.append(
+                    {
+                        "truth": truth,
+                        "model": model,
+                        "criterion": criterion,
+                        "n": len(scores),
+                        "total": scores[model].sum(),
+                        "difference": difference.sum(),
+                        "difference_lower": lower,
+                        "difference_upper": upper,
+                    }
+                )
+        mixture = mixtures.get(truth)
+        for place, model in enumerate(mixture.models if mixture else ()):
+            assert mixture is not None
+            rows.append(
+                {
+                    "truth": truth,
+                    "model": model,
+                    "criterion": "pooled",
+                    "n": len(mixture.subjects),
+                    "frequency": mixture.frequency[place],
+                    "lower": mixture.lower[place],
+                    "upper": mixture.upper[place],
+                    "exceedance": mixture.exceedance[place],
+                }
+            )
+    return pd.DataFrame(rows, columns=list(MODEL_RECOVERY))

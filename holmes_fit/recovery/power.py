@@ -1,0 +1,126 @@
+"""How many people it takes to see that a model is the more frequent one.
+
+Groups are drawn from the simulated people: each member follows the model with a given probability, the true frequency,
+and another one otherwise. What is seen of a member is the log Bayes factor of the two models, as their fits gave it.
+The posterior of the frequency given all of them, under a uniform prior, is exact on a grid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from holmes_fit.filters.draws import stream_key
+from holmes_fit.recovery.statistics import percentiles
+
+FREQUENCIES = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+SIZES = (10, 20, 40, 80)
+GROUPS = 4000  # for the power itself
+COHORTS = 200  # bootstrap samples of the simulated people, for its interval
+GROUPS_OF_COHORT = 100
+CELLS = 50  # of the grid over frequencies; one half lies above .5
+CHUNK = 2_000_000  # numbers held at a time
+# What is asked of the posterior probability that the model is the more frequent one.
+RULES = {"exceedance above .95": 0.95, "95% interval above .5": 0.975}
+POWER = ("model", "against", "group_size", "frequency", "rule", "power", "lower", "upper")
+
+
+def power_table(
+    log_evidence: Mapping[str, pd.DataFrame],
+    seed: int,
+    sizes: Sequence[int] = SIZES,
+    frequencies: Sequence[float] = FREQUENCIES,
+) -> pd.DataFrame:
+    """Return ``power.csv``: for every pair of models, how often one is found to be the more frequent.
+
+    Parameters
+    ----------
+    log_evidence
+        By the model that people follow, people x models.
+    seed
+        Chooses the groups.
+    sizes, frequencies
+        How large groups are, and how frequent the model truly is. At .5, power is the rate of false alarms.
+
+    Notes
+    -----
+    Of two models, it is HOLMES that is to be found, and otherwise the one that was named later. Intervals are for the
+    simulated people: they are drawn anew, with replacement, before groups are drawn from them.
+    """
+    rows: list[tuple[object, ...]] = []
+    for other, model in _pairs(list(log_evidence)):
+        own, others = ((log_evidence[name][model] - log_evidence[name][other]) for name in (model, other))
+        if not (len(own) and len(others)):
+            continue
+        rng = np.random.default_rng(int(stream_key(seed, f"recover/power/{model}/{other}")))
+        study = _Study(own.to_numpy(dtype=np.float64), others.to_numpy(dtype=np.float64))
+        for size in sizes:
+            for frequency in frequencies:
+                found = study.exceedance(size, frequency, GROUPS, rng)
+                again = study.resampled(size, frequency, rng)
+                for rule, least in RULES.items():
+                    interval = percentiles((again > least).mean(axis=1))
+                    rows.append((model, other, size, frequency, rule, float((found > least).mean()), *interval))
+    return pd.DataFrame(rows, columns=list(POWER))
+
+
+def _pairs(models: list[str]) -> list[tuple[str, str]]:
+    return [(b, a) if a == "holmes" else (a, b) for a, b in combinations(models, 2)]
+
+
+def exceedance(log_bayes_factor: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the probability that a model is followed by more than half of the population, for each group.
+
+    Parameters
+    ----------
+    log_bayes_factor
+        Groups x people: of the model, against the only other one.
+    """
+    return _above_half(_log_likelihood(log_bayes_factor).sum(axis=-2))
+
+
+def _log_likelihood(log_bayes_factor: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return log(f B + 1 - f) at the cells of the grid, in a new last axis."""
+    frequency = (np.arange(CELLS) + 0.5) / CELLS
+    return np.logaddexp(np.log(frequency) + log_bayes_factor[..., None], np.log1p(-frequency))
+
+
+def _above_half(log_posterior: NDArray[np.float64]) -> NDArray[np.float64]:
+    mass = np.exp(log_posterior - log_posterior.max(axis=-1, keepdims=True))
+    return mass[..., CELLS // 2 :].sum(axis=-1) / mass.sum(axis=-1)
+
+
+class _Study:
+    """Log Bayes factors of those who follow a model, and of those who do not."""
+
+    def __init__(self, own: NDArray[np.float64], others: NDArray[np.float64]):
+        self._n_own, self._n_others = len(own), len(others)
+        self._terms = _log_likelihood(np.concatenate([own, others]))  # people x cells
+
+    def exceedance(self, size: int, frequency: float, groups: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Return the exceedance of so many groups."""
+        own = rng.integers(self._n_own, size=(groups, size))
+        others = rng.integers(self._n_others, size=(groups, size)) + self._n_own
+        return self._judged(np.where(rng.random((groups, size)) < frequency, own, others))
+
+    def resampled(self, size: int, frequency: float, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Return cohorts x groups: the same, people being drawn anew for each cohort."""
+        shape = (COHORTS, GROUPS_OF_COHORT * size)
+        own = rng.integers(self._n_own, size=(COHORTS, self._n_own))
+        others = rng.integers(self._n_others, size=(COHORTS, self._n_others)) + self._n_own
+        chosen = np.where(
+            rng.random(shape) < frequency,
+            np.take_along_axis(own, rng.integers(self._n_own, size=shape), axis=1),
+            np.take_along_axis(others, rng.integers(self._n_others, size=shape), axis=1),
+        )
+        return self._judged(chosen.reshape(-1, size)).reshape(COHORTS, GROUPS_OF_COHORT)
+
+    def _judged(self, groups: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Return the exceedance of groups, who are rows of people."""
+        at_once = max(1, CHUNK // (groups.shape[1] * CELLS))
+        parts = [groups[first : first + at_once] for first in range(0, len(groups), at_once)]
+        return np.concatenate([_above_half(self._terms[part].sum(axis=1)) for part in parts])

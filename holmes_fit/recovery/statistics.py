@@ -1,0 +1,81 @@
+"""Measures of recovery for many bootstrap samples at once, and intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import binomtest, rankdata
+
+RESAMPLES = 2000
+LEVEL = 0.95
+
+Values = NDArray[np.float64]
+Measure = Callable[[Values, Values], Values]
+
+
+class Estimate(NamedTuple):
+    """A number with its 95% interval; missing where there is none."""
+
+    value: float
+    lower: float
+    upper: float
+
+
+NOTHING = Estimate(np.nan, np.nan, np.nan)
+
+
+def correlation(one: Values, other: Values) -> Values:
+    """Return the correlation along the last axis; missing where one of the two does not vary."""
+    a = one - one.mean(axis=-1, keepdims=True)
+    b = other - other.mean(axis=-1, keepdims=True)
+    scale = np.sqrt((a * a).sum(axis=-1) * (b * b).sum(axis=-1))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(scale > 1e-12 * (1 + (one * one).sum(axis=-1)), (a * b).sum(axis=-1) / scale, np.nan)
+
+
+def rank_correlation(one: Values, other: Values) -> Values:
+    """Return the correlation of ranks along the last axis, ties sharing theirs."""
+    return correlation(rankdata(one, axis=-1), rankdata(other, axis=-1))
+
+
+def bias(truth: Values, estimate: Values) -> Values:
+    """Return the mean error along the last axis."""
+    return np.asarray((estimate - truth).mean(axis=-1))
+
+
+def rmse(truth: Values, estimate: Values) -> Values:
+    """Return the root mean squared error along the last axis."""
+    return np.sqrt(((estimate - truth) ** 2).mean(axis=-1))
+
+
+def bootstrapped(measure: Measure, one: Values, other: Values, rng: np.random.Generator) -> Estimate:
+    """Return a measure of two columns with the percentile interval of its bootstrap over people."""
+    present = np.isfinite(one) & np.isfinite(other)
+    one, other = one[present], other[present]
+    if not len(one):
+        return NOTHING
+    value = float(measure(one, other))
+    if len(one) == 1:  # nothing is known of how people differ
+        return Estimate(value, np.nan, np.nan)
+    chosen = rng.integers(len(one), size=(RESAMPLES, len(one)))
+    return Estimate(value, *percentiles(measure(one[chosen], other[chosen])))
+
+
+def percentiles(samples: Values) -> tuple[float, float]:
+    """Return the interval that holds 95% of the samples; missing ones are left out."""
+    kept = samples[np.isfinite(samples)]
+    if not len(kept):
+        return np.nan, np.nan
+    lower, upper = np.quantile(kept, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return float(lower), float(upper)
+
+
+def share(count: int, n: int) -> Estimate:
+    """Return a share with its Wilson interval."""
+    if n == 0:
+        return NOTHING
+    interval = binomtest(count, n).proportion_ci(LEVEL, method="wilson")
+    return Estimate(count / n, float(interval.low), float(interval.high))

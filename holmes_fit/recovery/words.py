@@ -1,0 +1,164 @@
+"""What a study says, in plain words: what is identified and what is not, and which models can be told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from holmes_fit.models import MODELS
+from holmes_fit.recovery.calibration import FAILS, NO_TEST, TOO_FEW
+from holmes_fit.recovery.estimates import measure_of
+from holmes_fit.recovery.pooled import pooling_notes
+from holmes_fit.recovery.power import RULES
+from holmes_fit.recovery.statistics import Estimate
+from holmes_fit.recovery.study import Recovery
+
+# From which correlation of the posterior mean with the truth on.
+STRENGTHS = ((0.8, "well identified"), (0.6, "fairly identified"), (0.3, "weakly identified"))
+HARDLY = "hardly identified"
+WEAK = ("weakly identified", HARDLY)
+CRITERIA = {"bic": "BIC", "evidence": "evidence", "pooled": "pooling everyone"}
+ENOUGH_POWER = 0.8
+FEW = 50  # people simulated from a model, below which everything is rough
+
+HELPS = (
+    "What helps a parameter that is weakly identified: longer or more informative designs, more replicates where the "
+    "likelihood is noisy, and pooling people: a group's mean is known far better than one person's value."
+)
+
+
+def strength(correlation: float) -> str:
+    """Return what a correlation of estimate and truth means for one person's value."""
+    return next((words for least, words in STRENGTHS if correlation >= least), HARDLY)
+
+
+def in_words(study: Recovery) -> str:
+    """Return what came of a study, for people."""
+    return "\n".join(_lines(study))
+
+
+def _lines(study: Recovery) -> Iterator[str]:
+    weak = False
+    for model in study.models:
+        yield f"People simulated from {model}, fitted with {model}: {_n_people(study, model)}."
+        for line, is_weak in _parameter_lines(study, model):
+            weak |= is_weak
+            yield f"  {line}"
+    yield (
+        "r: correlation of the posterior mean with the truth over people, on the scale of search (95% bootstrap "
+        f"interval). {'; '.join(f'from {least:g} on {words}' for least, words in STRENGTHS)}; below, {HARDLY}."
+    )
+    if weak:
+        yield HELPS
+    yield ""
+    if len(study.models) > 1:
+        yield from _model_lines(study)
+        yield from _power_lines(study.power)
+        yield ""
+    yield from _calibration_lines(study)
+    yield from pooling_notes(study.run, study.models)
+
+
+def _n_people(study: Recovery, model: str) -> str:
+    people = study.people
+    n = people.loc[people["model"] == model, "subject"].nunique()
+    rough = " (few, so that all of this is rough)" if n < FEW else ""
+    return f"{n} {'person' if n == 1 else 'people'}{rough}"
+
+
+def _parameter_lines(study: Recovery, model: str) -> Iterator[tuple[str, bool]]:
+    recovery = study.parameters
+    for parameter in recovery.loc[recovery["model"] == model, "parameter"].unique():
+        found = measure_of(recovery, model, parameter, "correlation")
+        pooled = measure_of(recovery, model, parameter, "correlation", "pooled")
+        removed = measure_of(recovery, model, parameter, "variance_removed")
+        coverage = measure_of(recovery, model, parameter, "coverage")
+        at_bound = measure_of(recovery, model, parameter, "at_bound", "ml")
+        if pd.isna(found.value):  # truths do not differ
+            judged, said = strength(max(0.0, removed.value) ** 0.5), "the truth is the same for everyone"
+        else:
+            judged, said = strength(found.value), f"r {_with_interval(found)}"
+        if not pd.isna(pooled.value):
+            said += f", pooled {pooled.value:.2f}"
+        text = (
+            f"{parameter}: {judged} by one person's choices: {said}; they remove {max(0.0, removed.value):.0%} of the "
+            f"prior's variance; 95% intervals hold the truth in {_with_interval(coverage, percent=True)}"
+        )
+        if at_bound.value > 0.1:
+            text += f"; the maximum likelihood lies at a bound for {at_bound.value:.0%}"
+        yield f"{text}.", judged in WEAK
+
+
+def _model_lines(study: Recovery) -> Iterator[str]:
+    confusion, totals = study.confusion, study.model_recovery
+    for truth in study.models:
+        own = confusion[(confusion["truth"] == truth) & (confusion["chosen"] == truth)]
+        parts = []
+        for row in own.to_dict("records"):
+            share = Estimate(row["share"], row["lower"], row["upper"])
+            parts.append(f"{CRITERIA[str(row['criterion'])]} {_with_interval(share, percent=True)}")
+        yield f"Truth {truth}: the right model, person by person, by {', by '.join(parts)}."
+        yield from _group_lines(totals[totals["truth"] == truth], truth)
+
+
+def _group_lines(totals: pd.DataFrame, truth: str) -> Iterator[str]:
+    others = totals[(totals["criterion"] == "evidence") & (totals["model"] != truth)]
+    if len(others):
+        best = others.sort_values("difference").iloc[-1]
+        lead = Estimate(*(-float(best[name]) for name in ("difference", "difference_upper", "difference_lower")))
+        verdict = "the right model wins" if lead.value > 0 else "a wrong model wins"
+        yield (
+            f"  Over all {int(best['n'])} people {verdict}: {truth} is {lead.value:+.1f} nats ({lead.lower:+.1f} to "
+            f"{lead.upper:+.1f}) from {best['model']}, the best of the others."
+        )
+    pooled = totals[(totals["criterion"] == "pooled") & (totals["model"] == truth)]
+    for row in pooled.itertuples():
+        yield (
+            f"  In the mixture its frequency is {row.frequency:.2f} ({row.lower:.2f} to {row.upper:.2f}); it is the "
+            f"most frequent with probability {row.exceedance:.3f}."
+        )
+
+
+def _power_lines(power: pd.DataFrame) -> Iterator[str]:
+    rule = next(iter(RULES))
+    for (model, against), rows in power[power["rule"] == rule].groupby(["model", "against"], sort=False):
+        if not MODELS[str(model)].uses_particles:
+            continue
+        found = []
+        for frequency in (0.7, 0.9):
+            at = rows[(rows["frequency"] == frequency) & (rows["power"] >= ENOUGH_POWER)]
+            largest = rows["group_size"].max()
+            size = f"{at['group_size'].min()}" if len(at) else f"more than {largest}"
+            found.append(f"{size} people if {frequency:.0%} follow it")
+        yield (
+            f"To find {model} the more frequent, against {against}, with power {ENOUGH_POWER:g} ({rule}): "
+            f"{', '.join(found)}."
+        )
+
+
+def _calibration_lines(study: Recovery) -> Iterator[str]:
+    summary = study.sbc_summary
+    if (summary["verdict"] == NO_TEST).all():
+        yield (
+            "Truths are not drawn from the fitting prior, so that coverage and ranks say how fits do for such people, "
+            "not whether posteriors are calibrated."
+        )
+        return
+    subsets = {"clean": "where the likelihood is precise (batch SD below 1 nat)", "all": "over everyone"}
+    for subset, words in subsets.items():
+        own = summary[summary["subset"] == subset]
+        tested = own[~own["verdict"].isin([NO_TEST, TOO_FEW])]
+        failed = [f"{row.parameter} of {row.model}" for row in tested[tested["verdict"] == FAILS].itertuples()]
+        if tested.empty:
+            yield f"Calibration {words}: too few people to tell."
+        elif failed:
+            yield f"Calibration {words} FAILS for {', '.join(failed)}: those posteriors cannot be taken at their word."
+        else:
+            yield f"Calibration {words}: ranks of the truth are uniform for all {len(tested)} parameters."
+
+
+def _with_interval(found: Estimate, percent: bool = False) -> str:
+    if percent:
+        return f"{found.value:.0%} ({found.lower:.0%} to {found.upper:.0%})"
+    return f"{found.value:.2f} ({found.lower:.2f} to {found.upper:.2f})"

@@ -1,0 +1,201 @@
+"""``holmes-fit recover``: what it says, what it leaves, and how it ends."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from holmes_fit.cli import main
+from holmes_fit.cli.recover import recover
+from holmes_fit.fitting import cohort, fit
+from holmes_fit.fitting.person import PersonFit, fit_person
+from holmes_fit.lattice import Task
+from holmes_fit.models import Observer
+from holmes_fit.presets import Preset
+from holmes_fit.recovery import read_recovery, study
+from holmes_fit.runs import read_run
+from holmes_fit.trials import write_trials
+from tests.small_fits import OBSERVER, OBSERVER_OPTIONS, people, small_preset
+from tests.small_recovery import without_pymc
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    """Run a command as the terminal would, and return its exit code and what it printed."""
+    with pytest.raises(SystemExit, match=r"^\d+$") as ended:
+        main([str(argument) for argument in arguments])
+    out, err = capsys.readouterr()
+    return int(str(ended.value.code)), out, err
+
+
+class Study:
+    """A folder with a small preset."""
+
+    def __init__(self, folder: Path):
+        self.folder, self.out = folder, folder / "recovery"
+        self.preset = small_preset(folder)
+
+    def command(self, *more: object, models: str = "bias", source: tuple[object, ...] = ()) -> list[object]:
+        source = source or ("--protocol", "conditioning")
+        fixed = ["--preset", self.preset, "--out", self.out, *OBSERVER_OPTIONS, "--workers", 1]
+        return ["recover", *source, *fixed, "--models", models, "--subjects", 3, *more]
+
+
+@pytest.fixture
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Study:
+    without_pymc(monkeypatch)
+    return Study(tmp_path)
+
+
+def test_flat_and_holmes_on_a_short_task(small: Study, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys, *small.command(models="flat,holmes"))
+    assert code == 0
+    said = err.splitlines()
+    assert (
+        said[0] == "Simulated: 3 people from flat, 3 people from holmes; each fitted with flat, holmes: 12 fits in all."
+    )
+    assert said[1] == "Parameters are drawn from the fitting prior."
+    assert said[2].startswith("This is a first look")
+    assert said[3].startswith("That takes less than a minute with 1 process")
+    assert said[4] == "recovering: 0 of 17"
+    assert said[-1] == "recovering: 17 of 17"
+    lines = out.splitlines()
+    assert lines[0].startswith("People simulated from flat, fitted with flat: 3 people (few")
+    assert lines[1].strip().startswith("alpha: ")
+    assert any(line.startswith("Truth holmes: the right model, person by person, by BIC ") for line in lines)
+    assert any(line.startswith("To find holmes the more frequent, against flat, with power 0.8") for line in lines)
+    assert "too few people to tell" in out
+    assert "This is a first look" in out
+    assert lines[-1] == f"Tables and figures are in {small.out}: recovery.csv, confusion.csv, figures/."
+    found = read_recovery(small.out)
+    assert set(found.people["parameter"]) == {"alpha", "omega", "beta", "lapse"}
+    assert (found.people["batch_sd"] > 0).all()
+    assert len(found.figures) == 7
+    code, out, _ = run(capsys, "status", small.out)
+    assert code == 0
+    assert "done       5 of 5" in out  # groups
+    assert out.count("done       6 of 6") == 2  # fits of each cohort
+
+
+def test_data_are_copied(small: Study, capsys: pytest.CaptureFixture[str]) -> None:
+    pilot = people(2)
+    data = small.folder / "pilot.csv"
+    write_trials(pilot.trials, pilot.protocol, data)
+    code, _, err = run(capsys, *small.command("--quiet", source=("--like", data, "--protocol", "conditioning")))
+    assert (code, err) == (0, "")
+    assert read_recovery(small.out).truth["like"].tolist() == ["s01", "s02", "s01"]
+
+
+def test_a_run_is_recovered_into_its_own_folder(small: Study, capsys: pytest.CaptureFixture[str]) -> None:
+    fitted = small.folder / "run"
+    fit(people(3), ("bias",), fitted, preset=small.preset, observer=OBSERVER, workers=1)
+    code, out, err = run(capsys, "recover", "--from", fitted, "--workers", 1)
+    assert code == 0
+    assert "Parameters are draws from the posteriors of the run's people." in err
+    assert "Truths are not drawn from the fitting prior" in out
+    found = read_recovery(fitted / "recovery")
+    assert found.run.manifest.identity["observer"]["particles"] == 20  # type: ignore[index]
+    assert read_run(fitted).progress().total == 3  # the run is as it was
+
+
+def test_values_are_used_and_calibration_is_not_judged(small: Study, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys, *small.command("--param", "choice_probability=0.7"))
+    assert code == 0
+    assert "but for choice_probability 0.7. So calibration cannot be judged." in err
+    assert "the truth is the same for everyone" in out
+    assert set(read_recovery(small.out).truth["value"]) == {0.7}
+
+
+def test_ctrl_c_ends_with_130_and_the_same_command_goes_on(
+    small: Study, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(task: Task, preset: Preset) -> PersonFit:
+        if task.learners[0].subject == "bias_002":
+            raise KeyboardInterrupt
+        return fit_person(task, preset)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(cohort, "fit_person", stopped)
+        code, out, err = run(capsys, *small.command())
+    assert (code, out) == (130, "")
+    assert err.splitlines()[-1] == f"Stopped. What is done is safe in {small.out}; the same command goes on from there."
+    code, _, err = run(capsys, *small.command())
+    assert code == 0
+    assert "1 of 3 are done; going on with the rest." in err
+
+
+def test_a_lost_worker_ends_with_1(
+    small: Study, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from holmes_fit.workers import LOST, Failure
+
+    lost = {("bias", "bias_001"): Failure(LOST, "its process died 3 times")}
+    monkeypatch.setattr(study, "carry_out", lambda *_, **__: lost)
+    code, out, err = run(capsys, *small.command())
+    assert (code, out) == (1, "")
+    assert "Not done, as their processes died: bias_001 with bias" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--out", "x"], "say whose trials: --protocol P, --like DATA --protocol P, or --from RUN"),
+        (["--like", "x.csv", "--out", "x"], "say whose trials"),
+        (["--protocol", "conditioning"], "--out DIR is needed without --from"),
+        (["--from", "x", "--protocol", "conditioning"], "has no meaning with --protocol or --like"),
+        (["--from", "nowhere"], "folder nowhere: saw no such folder"),
+        (
+            ["--from", "nowhere", "--out", "x", "--alpha", "1"],
+            "--from RUN has its own parameters; alpha cannot be given",
+        ),
+        (["--from", "nowhere", "--out", "x", "--particles", "9"], "--from RUN has its own observers"),
+        (["--protocol", "conditioning", "--out", "x", "--quick", "--preset", "default"], "--quick is a preset itself"),
+        (["--protocol", "conditioning", "--out", "x", "--models", "holms"], "argument models: saw 'holms'"),
+        (["--protocol", "conditioning", "--out", "x", "--subjects", "0"], "argument subjects: saw 0"),
+        (["--protocol", "conditioning", "--out", "x", "--alpha", "-1"], "argument alpha: saw '-1'"),
+        (["--protocol", "conditioning", "--out", "x", "--param", "alfa=1"], "Did you mean 'alpha'?"),
+        (["--protocol", "conditioning", "--out", "x", "--workers", "0"], "argument workers: saw 0"),
+        (["--protocol", "conditioning", "--out", "x", "--like", "none.csv"], "none.csv: saw no such file"),
+    ],
+)
+def test_bad_input_ends_with_2_and_leaves_nothing(
+    arguments: list[str],
+    message: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run(capsys, "recover", *arguments)
+    assert (code, out) == (2, "")
+    assert message in " ".join(err.replace("│", " ").split())
+    assert "Traceback" not in err
+    assert not list(tmp_path.iterdir())
+
+
+def test_help_has_examples_and_loads_nothing_heavy() -> None:
+    script = """
+import sys
+from holmes_fit.cli import main
+try:
+    main(["recover", "--help"])
+except SystemExit as ended:
+    assert not ended.code
+print("loaded:", sorted(set("numpy pandas scipy numba rich pymc matplotlib".split()) & set(sys.modules)))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert "Examples:" in done.stdout
+    assert done.stdout.splitlines()[-1] == "loaded: []"
+
+
+def test_defaults_are_those_of_python() -> None:
+    command = {name: parameter.default for name, parameter in inspect.signature(recover).parameters.items()}
+    python = {name: parameter.default for name, parameter in inspect.signature(study.recover).parameters.items()}
+    for name, value in asdict(Observer()).items():
+        assert command[name] == value
+    for name in ("seed", "workers", "dask", "models", "subjects", "preset", "out", "protocol"):
+        assert command[name] == python[name]

@@ -1,0 +1,207 @@
+"""Simulation-based calibration of group models, small; that a wrong group model is found out; and shared traces."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pymc as pm
+import pytest
+from numpy.typing import NDArray
+from scipy.special import expit
+from scipy.stats import norm
+
+from holmes_fit.lattice import Task, explore, posterior_of
+from holmes_fit.models import find_model
+from holmes_fit.parameters import Parameter
+from holmes_fit.pooling import GroupPrior, Lattices, Sampling, draws
+from holmes_fit.pooling.draws import GroupDraws, People, node_weights
+from holmes_fit.pooling.lattices import merge
+from holmes_fit.pooling.priors import draw_prior, scaled
+from holmes_fit.pooling.repeated import RepeatedGroup, RepeatedMixture
+from holmes_fit.pooling.sampling import GroupTerm
+from holmes_fit.populations import Population
+from holmes_fit.presets import Preset, load_preset
+from holmes_fit.recovery.group_calibration import RANKED, draw_people, ranks
+from holmes_fit.recovery.shared_traces import SharedTask, SharedTraces, node_traces, shared_learner
+from holmes_fit.spaces import FreeParameter
+from holmes_fit.uniformity import chi_square_p, ecdf_p
+from tests.test_pooling_mixture import FREQUENCY, exact_mass
+from tests.toy_lattices import gaussian_lattices, log_axis, point_lattices
+
+SEED = 20262
+FALSE_ALARMS = 1e-3  # over all tests of one set of ranks
+RATE = FreeParameter(Parameter("rate", 0.02, 0.98, "logit", 0.5, ""), Population("logitnormal", 0.5, 1.5), 24)
+ANSWERS = 30
+PEOPLE = 8
+
+
+def answers(positions: NDArray[np.float64], rng: np.random.Generator) -> Lattices:
+    """Return the lattices of people who say yes with a probability of their own: the likelihood is exact."""
+    yes = rng.binomial(ANSWERS, expit(positions))[:, None]
+    log_likelihood = yes * np.log(RATE.values) + (ANSWERS - yes) * np.log1p(-RATE.values)
+    nothing = np.zeros(len(positions))
+    return Lattices("toy", tuple(f"s{i}" for i in range(len(positions))), (RATE,), log_likelihood, nothing, nothing)
+
+
+def simulated(n: int, rng: np.random.Generator) -> list[tuple[GroupDraws, Lattices]]:
+    """Return groups from the prior, each with the lattices of its people."""
+    axes = merge(answers(np.zeros(PEOPLE), rng)).axes
+    groups = draw_prior(scaled(GroupPrior(), axes), n, rng)
+    found = []
+    for number in range(n):
+        group = groups.chosen(np.array([number]))
+        people = draw_people([RATE], group.mean[0], group.spread[0], PEOPLE, rng)
+        found.append((group, answers(people[:, 0], rng)))
+    return found
+
+
+def least_p(rank: NDArray[np.int64]) -> float:
+    """Return the smallest p-value of both tests for mean and spread, corrected for there being four."""
+    p_values = [test(column, RANKED) for column in rank.reshape(len(rank), -1).T for test in (chi_square_p, ecdf_p)]
+    return len(p_values) * min(p_values)
+
+
+# -------------------------------------------------------------------------------------------- one cohort after another
+
+
+def test_people_are_replaced_in_the_graph() -> None:
+    """Two axes, the first of which depends on a covariate: the graph is that of the new people."""
+    rng = np.random.default_rng(SEED)
+    axes = [log_axis("alpha", 20), log_axis("omega", 12)]
+    one, other = (
+        merge(gaussian_lattices(rng.normal(0, 0.7, size=(4, 2)), np.diag([0.2, 0.3]), axes)) for _ in range(2)
+    )
+    lattices = gaussian_lattices(np.zeros((4, 2)), np.eye(2), axes)
+    for designs in ({}, {0: rng.normal(size=(4, 1))}):
+        term = GroupTerm(lattices, one, scaled(GroupPrior(), one.axes), designs)
+        with pm.Model(coords={**term.coords, "effect_of_alpha": ["a"]}) as model:
+            by_person = term.log_likelihood()
+        drawn = draw_prior(term.prior, 1, rng, dict.fromkeys(designs, 1))
+        log_excess = 0.5 * np.log(drawn.spread[0] ** 2 - term.prior.least_spread**2)
+        point = {model["mean"]: drawn.mean[0], model["log_excess"]: log_excess}
+        point |= {model["effect_alpha"]: drawn.effects[0][0]} if designs else {}
+        for people in (one, other):
+            term.replace_people(people)
+            found = by_person.eval(point, mode="FAST_COMPILE")
+            # The lattices of a graph are in single precision.
+            np.testing.assert_allclose(found, People(people, drawn, designs).log_likelihood()[0], rtol=1e-5, atol=1e-4)
+    with pytest.raises(ValueError, match=r"lattices of shape \(3, 20, 12\), not \(4, 20, 12\)"):
+        term.replace_people(replace(other, likelihood=other.likelihood[:3]))
+
+
+@pytest.mark.slow
+def test_a_mixture_is_that_of_the_people_it_is_given() -> None:
+    """Models without free parameters: the posterior of the frequency is known, for one cohort and then another."""
+    rng = np.random.default_rng(SEED)
+    log_ratios = rng.normal([[2.0], [-2.0]], 1.0, size=(2, 12))
+    pairs = [[point_lattices(np.zeros(12), "flat"), point_lattices(ratio, "holmes")] for ratio in log_ratios]
+    sampler = RepeatedMixture(pairs[0], sampling=Sampling(chains=2, tune=150, draws=300))
+    for pair, ratio in zip(pairs, log_ratios, strict=True):
+        found = sampler(pair, SEED)
+        mass = exact_mass(ratio)
+        mean = mass @ FREQUENCY
+        sd = np.sqrt(mass @ (FREQUENCY - mean) ** 2)
+        assert found.imputed.frequency[:, 0, 1].mean() == pytest.approx(mean, abs=5 * sd / np.sqrt(150))
+
+
+# ------------------------------------------------------------------------------------------------- calibration
+
+
+@pytest.mark.slow
+def test_ranks_of_groups_are_uniform() -> None:
+    """NUTS over groups: 40 cohorts, compiled once."""
+    rng = np.random.default_rng(SEED + 1)
+    cohorts = simulated(40, rng)
+    sampler = RepeatedGroup(cohorts[0][1], sampling=Sampling(chains=2, tune=100, draws=120))
+    rank = np.array([ranks(group, sampler(lattices, SEED).draws) for group, lattices in cohorts])
+    assert least_p(rank) > FALSE_ALARMS
+
+
+def drawn_by_quadrature(lattices: Lattices, rng: np.random.Generator) -> GroupDraws:
+    """Draw from the posterior on a grid of mean and spread, with what `draws` has for the density at the nodes."""
+    prior = scaled(GroupPrior(), merge(lattices).axes)
+    cells = [(-7.0, 7.0, 70), (-3.5, 3.5, 45)]
+    widths = np.array([(high - low) / n for low, high, n in cells])
+    mean, log_excess = (
+        grid.ravel() for grid in np.meshgrid(*(low + (np.arange(n) + 0.5) * (high - low) / n for low, high, n in cells))
+    )
+    density = norm.logpdf(mean, prior.mean, prior.mean_sd)
+    density += norm.logpdf(log_excess, prior.log_excess, prior.log_excess_sd)
+    groups = GroupDraws(mean[:, None], np.hypot(prior.least_spread, np.exp(log_excess))[:, None])
+    density += People(lattices, groups).log_likelihood().sum(axis=1)
+    mass = np.exp(density - density.max())
+    chosen = rng.choice(len(mass), size=RANKED, p=mass / mass.sum())
+    moved = widths * (rng.random((RANKED, 2)) - 0.5)
+    excess = np.exp(log_excess[chosen] + moved[:, 1])
+    return GroupDraws((mean[chosen] + moved[:, 0])[:, None], np.hypot(prior.least_spread, excess)[:, None])
+
+
+def without_normalisation(
+    positions: NDArray[np.float64], mean: NDArray[np.float64], spread: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    return np.exp(-0.5 * ((positions - mean[:, None]) / spread[:, None]) ** 2)
+
+
+def doubled(
+    positions: NDArray[np.float64], mean: NDArray[np.float64], spread: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    return node_weights(positions, mean, 2 * spread)
+
+
+@pytest.mark.parametrize(
+    ("density", "is_right"), [(node_weights, True), (without_normalisation, False), (doubled, False)]
+)
+def test_a_wrong_group_model_is_found_out(density: Callable, is_right: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ranks of 100 groups are uniform, unless the density of the group is not what people were drawn from."""
+    monkeypatch.setattr(draws, "node_weights", density)
+    rng = np.random.default_rng(SEED + 2)
+    rank = np.array([ranks(group, drawn_by_quadrature(lattices, rng)) for group, lattices in simulated(100, rng)])
+    assert (least_p(rank) > FALSE_ALARMS) == is_right
+
+
+def test_people_stay_within_the_bounds_even_of_a_group_far_outside() -> None:
+    people = draw_people([RATE], np.array([9.0]), np.array([0.3]), 500, np.random.default_rng(SEED))
+    assert np.all((RATE.low <= people) & (people <= RATE.high))
+    assert people.min() > RATE.high - 0.3  # an exponential tail towards the mean, of scale 0.3² / (9 - 3.9)
+
+
+# ------------------------------------------------------------------------------------------------- shared traces
+
+
+@pytest.fixture(scope="module")
+def shared() -> SharedTraces:
+    """A short task on a small lattice."""
+    table = load_preset("quick").model_dump(exclude_none=True)
+    for name, nodes in (("alpha", 5), ("omega", 5), ("beta", 6), ("lapse", 4)):
+        table["parameters"][name]["nodes"] = nodes
+    preset = Preset.model_validate(table)
+    space = preset.space(find_model("holmes"))
+    learner = shared_learner("conditioning", SEED)
+    p_hat = np.stack([node_traces(space, learner, node, 32) for node in range(5 * 5)])
+    return SharedTraces(space, learner, p_hat, preset.likelihood)
+
+
+def test_shared_traces_give_the_lattice_of_a_fit(shared: SharedTraces) -> None:
+    """Taken in order, the filters are those of a fit of the same learner: everything is equal, to the last digit."""
+    rng = np.random.default_rng(SEED)
+    middle = np.array([0.5 * (axis.low + axis.high) for axis in shared.space.free])
+    learner = replace(shared.simulate(middle, "s01", rng), subject=shared.learner.subject)
+    in_order = np.broadcast_to(np.arange(32), shared.p_hat.shape[:2])
+    from_pool = SharedTask((learner,), shared.space, p_hat=shared.p_hat, order=in_order)
+    found, wanted = (posterior_of(explore(task, 8)) for task in (from_pool, Task((learner,), shared.space)))
+    np.testing.assert_array_equal(found.log_likelihood, wanted.log_likelihood)
+    assert found.log_evidence == wanted.log_evidence
+
+
+def test_everyone_takes_filters_of_their_own_and_more_where_it_is_noisy(shared: SharedTraces) -> None:
+    learner = shared.simulate(np.array([axis.high for axis in shared.space.free]), "s01", np.random.default_rng(SEED))
+    one, other = (shared.fit(learner, np.random.default_rng(seed)) for seed in (1, 2))
+    assert one.replicates == 8
+    assert one.posterior.log_evidence != other.posterior.log_evidence
+    careful = shared.settings.model_copy(update={"largest_batch_sd": 1e-12, "most_replicates": 16})
+    assert replace(shared, settings=careful).fit(learner, np.random.default_rng(1)).replicates == 16
+
+
+def test_a_person_of_several_learners_cannot_share_traces() -> None:
+    with pytest.raises(ValueError, match="a person is 6 learners, and traces can be shared for one"):
+        shared_learner("shepard", SEED)

@@ -1,0 +1,518 @@
+"""Recovery studies: what the tables hold, that it agrees with the truth within chance, and going on after a stop."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import holmes_fit as hf
+from holmes_fit.cohort_traces import learner_key
+from holmes_fit.errors import HolmesFitError, InputError
+from holmes_fit.filters.draws import stream_key
+from holmes_fit.fitting import cohort as fitting_cohort
+from holmes_fit.fitting import fit, read_fits
+from holmes_fit.fitting.person import PersonFit, fit_person
+from holmes_fit.lattice import Task
+from holmes_fit.models import MODELS as ALL_MODELS
+from holmes_fit.models import LatentCauseModel
+from holmes_fit.pooling import Sampling
+from holmes_fit.populations import Population
+from holmes_fit.presets import Preset, load_preset
+from holmes_fit.protocols import load_protocol
+from holmes_fit.recovery import Recovery, draw_truths, in_words, plan_recovery, read_recovery, recover, simulate_people
+from holmes_fit.recovery.calibration import NO_TEST, SBC, SUMMARY
+from holmes_fit.recovery.choosing import CONFUSION, MODEL_RECOVERY
+from holmes_fit.recovery.estimates import ERRORS, PEOPLE, RECOVERY, measure_of
+from holmes_fit.recovery.people import Generated
+from holmes_fit.recovery.power import POWER
+from holmes_fit.recovery.truths import follows_prior
+from holmes_fit.recovery.words import strength
+from holmes_fit.trials import Cohort, build_cohort
+from tests.small_fits import OBSERVER, people, small_preset
+from tests.small_recovery import MODELS, exact_preset_file, without_pymc
+
+SEED = 12
+PEOPLE_OF_A_MODEL = 24
+TABLES = {
+    "recovery_people.csv": PEOPLE,
+    "recovery.csv": RECOVERY,
+    "error_correlations.csv": ERRORS,
+    "confusion.csv": CONFUSION,
+    "model_recovery.csv": MODEL_RECOVERY,
+    "power.csv": POWER,
+    "sbc.csv": SBC,
+    "sbc_summary.csv": SUMMARY,
+}
+
+
+@pytest.fixture(scope="module")
+def preset(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return exact_preset_file(tmp_path_factory.mktemp("preset"))
+
+
+@pytest.fixture(scope="module")
+def no_pymc() -> Iterator[list[str]]:
+    with pytest.MonkeyPatch.context() as patch:
+        yield without_pymc(patch)
+
+
+@pytest.fixture(scope="module")
+def study(preset: Path, no_pymc: list[str], tmp_path_factory: pytest.TempPathFactory) -> Recovery:
+    """Two models whose likelihoods are exact, truths from the fitting prior."""
+    out = tmp_path_factory.mktemp("recovery") / "study"
+    options = {"models": MODELS, "subjects": PEOPLE_OF_A_MODEL, "preset": preset, "workers": 1}
+    return recover("conditioning", out=out, seed=SEED, **options)  # type: ignore[arg-type]
+
+
+# --- a small recovery, judged by its own Monte Carlo error
+
+
+def free_parameters(study: Recovery) -> Iterator[tuple[str, str, pd.DataFrame]]:
+    for (model, parameter), own in study.people.groupby(["model", "parameter"], sort=False):
+        yield str(model), str(parameter), own
+
+
+def test_posterior_means_are_right_on_average(study: Recovery) -> None:
+    for _, _, own in free_parameters(study):
+        error = own["mean_on_scale"] - own["truth_on_scale"]
+        assert abs(error.mean()) < 4 * error.std(ddof=1) / np.sqrt(len(own))
+
+
+def test_posteriors_are_as_wide_as_the_errors_are(study: Recovery) -> None:
+    for _, _, own in free_parameters(study):
+        error = (own["mean_on_scale"] - own["truth_on_scale"]).to_numpy()
+        excess = error**2 - own["sd_on_scale"].to_numpy() ** 2
+        assert abs(excess.mean()) < 4 * excess.std(ddof=1) / np.sqrt(len(own))
+
+
+def test_intervals_hold_the_truth_as_often_as_they_say(study: Recovery) -> None:
+    low, high = stats.binom.interval(0.9999, PEOPLE_OF_A_MODEL, 0.95)
+    for model, parameter, own in free_parameters(study):
+        assert low <= own["covered"].sum() <= high
+        assert measure_of(study.parameters, model, parameter, "coverage").value == own["covered"].mean()
+
+
+def test_ranks_are_uniform(study: Recovery) -> None:
+    summary = study.sbc_summary
+    assert (summary["n"] == PEOPLE_OF_A_MODEL).all()
+    assert (summary["verdict"] == "passes").all(), summary
+    assert set(summary["subset"]) == {"all", "clean"}
+
+
+def test_a_choice_rate_is_recovered_better_than_a_learning_rate(study: Recovery) -> None:
+    """With 40 answers, theory says that most of the variance of a choice rate is removed."""
+    removed = measure_of(study.parameters, "bias", "choice_probability", "variance_removed")
+    # The logit of a rate has a sampling variance of about 1 / (n p (1 - p)) >= 0.1, the prior 1.5^2.
+    assert 0.6 < removed.value < 1 - 0.1 / 1.5**2 + 0.02
+    correlation = measure_of(study.parameters, "bias", "choice_probability", "correlation")
+    assert correlation.lower > 0.5
+    assert correlation.lower < correlation.value < correlation.upper
+
+
+def test_the_right_model_wins_over_all_people(study: Recovery) -> None:
+    table = study.model_recovery
+    wrong = table[(table["criterion"] == "evidence") & (table["truth"] != table["model"])]
+    assert len(wrong) == 2
+    assert (wrong["difference_upper"] < 0).all()
+    models = study.fits("bias").models.pivot(index="subject", columns="model", values="log_evidence")
+    row = wrong[wrong["truth"] == "bias"].iloc[0]
+    assert row["total"] == pytest.approx(models["rescorla_wagner"].sum())
+    assert row["difference"] == pytest.approx((models["rescorla_wagner"] - models["bias"]).sum())
+
+
+# --- what the tables hold
+
+
+def test_all_tables_have_their_columns(study: Recovery) -> None:
+    for name, columns in TABLES.items():
+        assert (study.folder / name).read_text().splitlines()[0].split(",") == list(columns)
+    assert list(study.truth.columns)[:5] == ["subject", "model", "parameter", "value", "on_scale"]
+    assert study.models == MODELS
+    assert set(study.power["model"]) == {"bias"}
+    assert len(study.error_correlations) == 4  # learning rate and beta, by estimator
+
+
+def test_people_have_their_truth_and_their_estimates(study: Recovery) -> None:
+    table = study.people
+    assert len(table) == PEOPLE_OF_A_MODEL * 3
+    truth = study.truth.set_index(["subject", "parameter"])
+    keys = pd.MultiIndex.from_frame(table[["subject", "parameter"]])
+    assert (table["truth"].to_numpy() == truth.loc[keys, "value"].to_numpy()).all()
+    assert (table["truth_on_scale"].to_numpy() == truth.loc[keys, "on_scale"].to_numpy()).all()
+    for model in MODELS:
+        own = table[table["model"] == model].set_index(["subject", "parameter"])
+        fits = study.fits(model).parameters
+        fits = fits[fits["model"] == model].set_index(["subject", "parameter"]).loc[own.index]
+        for name in ("ml", "map", "mean", "lower", "upper", "mean_on_scale", "sd_on_scale", "at_bound"):
+            assert (own[name] == fits[name]).all(), name
+    rates = table[table["parameter"] == "choice_probability"]
+    assert np.allclose(rates["ml_on_scale"], np.log(rates["ml"] / (1 - rates["ml"])))
+    assert np.allclose(
+        table["pooled_on_scale"], table["mean_on_scale"], atol=1e-6
+    )  # as the stand-in for pooling has it
+
+
+def test_measures_follow_from_the_people(study: Recovery) -> None:
+    for model, parameter, own in free_parameters(study):
+        for estimator in ("ml", "map", "mean", "pooled"):
+            on_scale, natural = own[f"{estimator}_on_scale"], own[estimator]
+            expected = {
+                "correlation": stats.pearsonr(on_scale, own["truth_on_scale"]).statistic,
+                "rank_correlation": stats.spearmanr(on_scale, own["truth_on_scale"]).statistic,
+                "bias": (on_scale - own["truth_on_scale"]).mean(),
+                "rmse_natural": np.sqrt(((natural - own["truth"]) ** 2).mean()),
+            }
+            for measure, value in expected.items():
+                found = measure_of(study.parameters, model, parameter, measure, estimator)
+                assert found.value == pytest.approx(value)
+                assert found.lower < found.upper
+        removed = measure_of(study.parameters, model, parameter, "variance_removed").value
+        assert removed == pytest.approx(1 - (own["sd_on_scale"] ** 2).mean() / own["prior_sd_on_scale"].iloc[0] ** 2)
+        at_bound = measure_of(study.parameters, model, parameter, "at_bound", "ml").value
+        assert at_bound == (own["at_bound"] != "").mean()
+
+
+def test_errors_that_go_together(study: Recovery) -> None:
+    people = study.people[study.people["model"] == "rescorla_wagner"]
+    errors = (people["mean_on_scale"] - people["truth_on_scale"]).groupby(people["parameter"]).apply(np.array)
+    found = study.error_correlations.set_index("estimator").loc["mean"]
+    assert (found["parameter_a"], found["parameter_b"]) == ("learning_rate", "beta")
+    assert found["correlation"] == pytest.approx(np.corrcoef(errors["learning_rate"], errors["beta"])[0, 1])
+
+
+def test_confusion_counts_who_was_chosen(study: Recovery) -> None:
+    confusion = study.confusion.set_index(["criterion", "truth", "chosen"])
+    assert (confusion.groupby(["criterion", "truth"])["count"].sum() == PEOPLE_OF_A_MODEL).all()
+    assert confusion.groupby(["criterion", "chosen"])["inversion"].sum().to_numpy() == pytest.approx(1.0)
+    for criterion, column, sign in (("bic", "bic", 1), ("evidence", "log_evidence", -1)):
+        models = study.fits("bias").models.pivot(index="subject", columns="model", values=column)
+        expected = (sign * models["bias"] < sign * models["rescorla_wagner"]).sum()
+        assert confusion.loc[(criterion, "bias", "bias"), "count"] == expected
+        shares = confusion["share"][criterion]
+        inverted = shares["bias", "bias"] / (shares["bias", "bias"] + shares["rescorla_wagner", "bias"])
+        assert confusion.loc[(criterion, "bias", "bias"), "inversion"] == pytest.approx(inverted)
+    # The stand-in for the mixture goes by the evidence.
+    assert (confusion.loc["pooled", "count"] == confusion.loc["evidence", "count"]).all()
+
+
+def test_figures_are_drawn(study: Recovery) -> None:
+    names = {path.stem for path in study.figures}
+    expected = {"estimates_bias", "estimates_rescorla_wagner", "sbc_bias", "sbc_rescorla_wagner"}
+    assert names == expected | {"recovery", "confusion", "power"}
+    for path in study.figures:
+        assert path.read_bytes().startswith(b"\x89PNG")
+        assert "<svg" in path.with_suffix(".svg").read_text()[:1000]
+
+
+def test_a_study_is_read_again(study: Recovery) -> None:
+    pd.testing.assert_frame_equal(hf.read_recovery(study.folder).parameters, study.parameters)
+    with pytest.raises(InputError, match=r"a run of something else; allowed: a study of holmes-fit recover"):
+        read_recovery(study.folder / "from_bias")
+    assert json.loads((study.folder / "manifest.json").read_text())["identity"]["kind"] == "recovery"
+
+
+def test_words_say_what_is_identified(study: Recovery) -> None:
+    text = in_words(study)
+    lines = text.splitlines()
+    assert f"People simulated from bias, fitted with bias: {PEOPLE_OF_A_MODEL} people (few, so that all" in text
+    (rate,) = [line for line in lines if line.strip().startswith("choice_probability:")]
+    correlation = measure_of(study.parameters, "bias", "choice_probability", "correlation").value
+    assert f"{strength(correlation)} by one person's choices: r {correlation:.2f} (" in rate
+    assert any(line.startswith("Truth bias: the right model, person by person, by BIC ") for line in lines)
+    assert "ranks of the truth are uniform for all 3 parameters" in text
+    assert [strength(r) for r in (0.9, 0.8, 0.7, 0.4, 0.1)] == [
+        "well identified",
+        "well identified",
+        "fairly identified",
+        "weakly identified",
+        "hardly identified",
+    ]
+
+
+# --- draws
+
+
+def test_simulations_and_fits_share_no_draws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    used: set[int] = set()
+    original = LatentCauseModel.p_hat
+
+    def spying(self: LatentCauseModel, observations: object, values: object, observer: object, key: int, *more: object):
+        used.add(int(key))
+        return original(self, observations, values, observer, key, *more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(LatentCauseModel, "p_hat", spying)
+    preset = load_preset(small_preset(tmp_path))
+    plan = plan_recovery("conditioning", models=("flat",), subjects=2, preset=preset, seed=SEED, observer=OBSERVER)
+    of_people = set(used)
+    used.clear()
+    fit_person(plan.fits["flat"].task(("flat", "flat_001")), preset)
+    assert len(of_people) == 2
+    assert used
+    assert not used & of_people
+
+
+def test_no_name_makes_them_share() -> None:
+    """Draws of people are named by a path, those of fits by a list: no two texts are the same."""
+    plan = plan_recovery("conditioning", models=("bias",), subjects=1, seed=SEED)
+    (learner,) = plan.fits["bias"].cohort.learners
+    name = json.dumps([learner.subject, learner.restart])
+    assert learner_key(learner, SEED) == stream_key(SEED, name)
+    assert name.startswith("[")
+    assert learner_key(learner, SEED) != stream_key(SEED, f"recover/{learner.subject}/filter/{learner.restart}")
+
+
+def test_people_do_not_depend_on_how_many_there_are() -> None:
+    few, many = (
+        plan_recovery("conditioning", models=("bias",), subjects=n, seed=SEED).fits["bias"].cohort.trials
+        for n in (2, 4)
+    )
+    assert few["choice"].equals(many["choice"].iloc[: len(few)])
+    other = plan_recovery("conditioning", models=("bias",), subjects=2, seed=SEED + 1).fits["bias"].cohort.trials
+    assert not few["choice"].equals(other["choice"])
+
+
+# --- truths
+
+
+def test_truths_come_from_the_prior_between_the_bounds() -> None:
+    space = load_preset("default").space(ALL_MODELS["holmes"])
+    truths = draw_truths(space, 400, seed=SEED)
+    for axis in space.free:
+        values = np.array([truth.values[axis.name] for truth in truths])
+        assert (values >= axis.parameter.low).all()
+        assert (values <= axis.parameter.high).all()
+        mass = np.append(0, np.cumsum(np.exp(axis.log_weights)))
+        edges = axis.low + np.arange(axis.nodes + 1) * axis.spacing
+        found = stats.kstest(axis.parameter.to_scale(values), lambda at, e=edges, m=mass: np.interp(at, e, m))
+        assert found.pvalue > 1e-4
+    assert {truth.values["depth_scale"] for truth in truths} == {1.0}
+
+
+def test_given_populations_are_used_and_calibration_is_not_judged(preset: Path) -> None:
+    population = {"learning_rate": "loguniform:0.1,0.2", "beta": 3}
+    plan = plan_recovery("conditioning", models=MODELS, subjects=5, preset=preset, population=population)
+    values = [truth.values for truth in plan.truths["rescorla_wagner"]]
+    assert all(0.1 <= each["learning_rate"] <= 0.2 for each in values)
+    assert {each["beta"] for each in values} == {3.0}
+    assert {each["lapse"] for each in values} == {0.02}
+    assert plan.follows_prior == {"rescorla_wagner": False, "bias": True}
+    assert plan.origin == "population"
+
+
+def test_a_population_that_is_the_prior_is_the_prior() -> None:
+    space = load_preset("default").space(ALL_MODELS["flat"])
+    assert follows_prior(space, {"alpha": Population("lognormal", 0.5, 1.0), "bias": Population("fixed", 0.0)})
+    assert not follows_prior(space, {"alpha": Population("lognormal", 0.5, 0.9)})
+    assert not follows_prior(space, {"bias": Population("fixed", 0.1)})
+    assert follows_prior(space, {"learning_rate": Population("fixed", 0.1)})  # it has none
+    one = draw_truths(space, 3, seed=SEED)
+    other = draw_truths(space, 3, seed=SEED, population={"alpha": Population("lognormal", 0.5, 1.0)})
+    assert [truth.values for truth in one] == [truth.values for truth in other]
+
+
+def test_averaged_observers_answer_by_the_mean_of_many_filters(monkeypatch: pytest.MonkeyPatch) -> None:
+    space = load_preset("quick").space(ALL_MODELS["flat"])
+    truths = draw_truths(space, 1, seed=SEED)
+    sequences = Generated(load_protocol("conditioning"), SEED)
+    asked: list[int] = []
+    original = LatentCauseModel.p_hat
+
+    def spying(self: LatentCauseModel, *arguments: object):
+        asked.append(int(arguments[4]))  # type: ignore[call-overload]
+        return original(self, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(LatentCauseModel, "p_hat", spying)
+    for averaged in (1, 16):
+        simulate_people(truths, sequences, seed=SEED, observer=OBSERVER, averaged=averaged)
+    assert asked == [1, 16]
+
+
+# --- trials of others
+
+
+@pytest.fixture(scope="module")
+def pilot() -> Cohort:
+    return people(3, seed=SEED, missed=0.2)
+
+
+def test_trials_are_copied_with_their_missed_answers(pilot: Cohort) -> None:
+    plan = plan_recovery(like=pilot, models=("bias", "rescorla_wagner"), subjects=4, seed=SEED)
+    for model in plan.models:
+        copied = plan.fits[model].cohort
+        for number, like in enumerate(["s01", "s02", "s03", "s01"], start=1):
+            own = copied.trials[copied.trials["subject"] == f"{model}_{number:03d}"].reset_index(drop=True)
+            source = pilot.trials[pilot.trials["subject"] == like].reset_index(drop=True)
+            for name in ("trial", "cue", "outcome", "feedback"):
+                assert own[name].equals(source[name])
+            assert own["choice"].isna().equals(source["choice"].isna())
+            assert not own["choice"].equals(source["choice"])
+    assert [truth.like for truth in plan.truths["bias"]] == ["s01", "s02", "s03", "s01"]
+
+
+def test_restarts_and_excluded_answers_are_copied() -> None:
+    source = people(1, "shepard", missed=0.1)
+    trials = source.trials.assign(excluded_choice=pd.array([1] * len(source.trials), dtype="Int8"))
+    with_excluded = build_cohort(trials, source.protocol)
+    copied = plan_recovery(like=with_excluded, models=("bias",), subjects=1).fits["bias"].cohort
+    assert "excluded_choice" not in copied.trials
+    assert [learner.restart for learner in copied.learners] == [learner.restart for learner in source.learners]
+    assert len(copied.learners) > 1
+
+
+def test_values_and_trials_come_from_a_run(pilot: Cohort, preset: Path, no_pymc: list[str], tmp_path: Path) -> None:
+    run = fit(pilot, MODELS, tmp_path / "run", preset=preset, seed=SEED, workers=1)
+    study = recover(from_run=run, models=("bias",), seed=SEED, workers=1)
+    assert study.folder == tmp_path / "run" / "recovery"
+    truth = study.truth.set_index("subject")
+    assert truth["like"].tolist() == ["s01", "s02", "s03"]
+    for like, value in zip(truth["like"], truth["value"], strict=True):
+        record = run.run.load_record(("bias", like))
+        assert record is not None
+        assert value in record.arrays["draws"][:, 0]
+    assert study.run.manifest.identity["preset"] == run.run.manifest.identity["preset"]
+    assert (study.sbc_summary["verdict"] == NO_TEST).all()
+    assert "not whether posteriors are calibrated" in in_words(study)
+    assert plan_recovery(from_run=run).models == MODELS  # none of them has latent causes
+    more = plan_recovery(from_run=tmp_path / "run", models=("bias",), subjects=7)
+    values = [each.values["choice_probability"] for each in more.truths["bias"]]
+    assert len(set(values)) == 7
+
+
+# --- stopping and going on
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    endings = (".csv", ".png", ".svg")
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.suffix in endings}
+
+
+def test_a_stopped_study_goes_on_and_ends_the_same(
+    preset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = without_pymc(monkeypatch)
+    options = {"models": MODELS, "subjects": 3, "preset": preset, "seed": SEED, "workers": 1}
+    told: list[tuple[int, int]] = []
+    recover("conditioning", out=tmp_path / "whole", progress=lambda *now: told.append(now), **options)  # type: ignore[arg-type]
+    assert told[0] == (0, 17)
+    assert told[-1] == (17, 17)  # 12 fits, 2 pooled groups, 3 mixtures
+    assert [done for done, _ in told] == sorted(done for done, _ in told)
+    assert sorted(made) == ["mixture"] * 3 + ["pool"] * 2
+
+    for stop_at in (4, 8, 14):
+
+        def stop(done: int, total: int, at: int = stop_at) -> None:
+            if done == at:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt, match=r"^$"):
+            recover("conditioning", out=tmp_path / "stopped", progress=stop, **options)  # type: ignore[arg-type]
+    made.clear()
+    recover("conditioning", out=tmp_path / "stopped", **options)  # type: ignore[arg-type]
+    assert len(made) == 3  # two of the five groups were there
+    assert contents(tmp_path / "stopped") == contents(tmp_path / "whole")
+
+    made.clear()
+    monkeypatch.setattr(fitting_cohort, "fit_person", None)
+    recover("conditioning", out=tmp_path / "stopped", **options)  # type: ignore[arg-type]
+    assert made == []
+    with pytest.raises(InputError, match=r"saw seed = 12; allowed: seed = 13, as asked for now"):
+        recover("conditioning", out=tmp_path / "stopped", **options | {"seed": 13})  # type: ignore[arg-type]
+
+
+def test_people_are_really_pooled(preset: Path, tmp_path: Path) -> None:
+    sampling = Sampling(chains=2, tune=150, draws=150, cores=1, seed=SEED)
+    options = {"models": ("bias",), "subjects": 6, "preset": preset, "sampling": sampling, "workers": 1}
+    study = recover("conditioning", out=tmp_path / "study", seed=SEED, **options)  # type: ignore[arg-type]
+    people = study.people
+    assert people["pooled"].notna().all()
+    assert (people["pooled_lower"] < people["pooled"]).all()
+    assert (people["pooled"] < people["pooled_upper"]).all()
+    inside = (people["pooled_lower"] <= people["truth"]) & (people["truth"] <= people["pooled_upper"])
+    assert people["pooled_covered"].tolist() == inside.tolist()
+    # A group of people is no wider than the prior, so that they are known at least as well, if only just.
+    assert people["pooled_sd_on_scale"].mean() < 1.1 * people["sd_on_scale"].mean()
+    assert study.confusion["criterion"].unique().tolist() == ["bic", "evidence"]  # with one model, there is no mixture
+    assert (tmp_path / "study" / "from_bias" / "pool_bias.nc").exists()
+    before = contents(tmp_path / "study")
+    recover("conditioning", out=tmp_path / "study", seed=SEED, **options)  # type: ignore[arg-type]
+    assert contents(tmp_path / "study") == before
+
+
+def test_too_few_people_are_not_pooled_and_it_is_said(preset: Path, tmp_path: Path) -> None:
+    study = recover("conditioning", models=MODELS, subjects=1, out=tmp_path / "study", preset=preset, workers=1)
+    assert study.people["pooled"].isna().all()
+    assert set(study.confusion["criterion"]) == {"bic", "evidence"}
+    text = in_words(study)
+    assert "No pooling of those simulated from bias: model bias: saw one person; allowed: at least 3 people." in text
+    assert "No mixture of models of everyone: mixture: saw 2 people; allowed: at least 3 people." in text
+    assert "too few people to tell" in text
+
+
+def test_people_who_cannot_be_fitted_are_left_out(
+    preset: Path, no_pymc: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails_once(task: Task, settings: Preset) -> PersonFit:
+        if (task.space.model.name, task.learners[0].subject) == ("bias", "bias_002"):
+            raise HolmesFitError("it cannot be done")
+        return fit_person(task, settings)
+
+    monkeypatch.setattr(fitting_cohort, "fit_person", fails_once)
+    study = recover("conditioning", models=MODELS, subjects=4, out=tmp_path / "study", preset=preset, workers=1)
+    assert study.people.loc[study.people["model"] == "bias", "subject"].unique().tolist() == [
+        "bias_001",
+        "bias_003",
+        "bias_004",
+    ]
+    confusion = study.confusion.set_index(["criterion", "truth", "chosen"])
+    assert confusion.loc[("evidence", "bias", "bias"), "n"] == 3
+    assert confusion.loc[("pooled", "bias", "bias"), "n"] == 3
+    assert confusion.loc[("evidence", "rescorla_wagner", "bias"), "n"] == 4
+    assert len(read_fits(study.folder / "from_bias").failures) == 1
+
+
+# --- what cannot be used
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, "arguments protocol, like, from_run: saw nothing; allowed: one of them"),
+        ({"protocol": "conditioning", "from_run": "x"}, "saw protocol and from_run; allowed: one of them"),
+        ({"protocol": "conditoning"}, "conditioning"),
+        ({"protocol": "conditioning", "subjects": 0}, "argument subjects: saw 0"),
+        ({"protocol": "conditioning", "seed": -1}, "argument seed: saw -1"),
+        ({"protocol": "conditioning", "models": ["holms"]}, "argument models: saw 'holms'"),
+        ({"protocol": "conditioning", "models": []}, "argument models: saw nothing"),
+        ({"protocol": "conditioning", "preset": "defalt"}, "preset: saw 'defalt'"),
+        ({"protocol": "conditioning", "fix": {"lapze": 0.1}}, "Did you mean 'lapse'?"),
+        ({"protocol": "conditioning", "population": {"alfa": 1}}, "Did you mean 'alpha'?"),
+        ({"protocol": "conditioning", "population": {"alpha": "normal:1,2"}}, "argument alpha: saw 'normal:1,2'"),
+        ({"from_run": "nowhere"}, "folder nowhere: saw no such folder"),
+        ({"from_run": "nowhere", "population": {"alpha": 1}}, "nothing, as the values come from the fitted run"),
+    ],
+)
+def test_bad_arguments_are_refused(arguments: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=re.escape(message)):
+        plan_recovery(**arguments)  # type: ignore[arg-type]
+
+
+def test_a_study_needs_a_folder_and_a_run_of_fits(study: Recovery) -> None:
+    with pytest.raises(InputError, match=r"argument out: saw nothing; allowed: the folder of the study"):
+        recover("conditioning", subjects=1)
+    with pytest.raises(InputError, match=r"a run of something else; allowed: a run of holmes-fit fit"):
+        plan_recovery(from_run=study.folder)
+    with pytest.raises(InputError, match=r"saw 'flat'; allowed: a model of the run: rescorla_wagner, bias"):
+        plan_recovery(from_run=study.folder / "from_bias", models=("flat",))
+
+
+def test_a_protocol_without_a_generator_needs_data(pilot: Cohort) -> None:
+    silent = pilot.protocol.model_copy(update={"generator": None})
+    with pytest.raises(InputError, match=r"saw no generator; .* Or give data whose trials are to be copied"):
+        plan_recovery(silent)
