@@ -1,0 +1,75 @@
+"""The figure of a plan: a row for each model, one person to the left and groups to the right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from holmes_fit.planning.measures import MOST
+from holmes_fit.runs import Run
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+NAME = "figures/plan"
+ENDINGS = ("png", "svg")
+ROW, TOP = 2.05, 0.35  # inches
+WIDTH = 7.4
+
+
+def plan_figure(table: pd.DataFrame, power: pd.DataFrame, models: Sequence[str], label: str = "") -> Figure:
+    """Draw what is left of the prior's interval by trials, and the power by people and trials.
+
+    Parameters
+    ----------
+    table, power
+        ``plan.csv`` and ``plan_power.csv``.
+    models
+        In the order of the rows.
+    label
+        What a reader must be told; not drawn if empty.
+    """
+    from matplotlib.figure import Figure
+
+    from holmes_fit.reporting.planning_figures import interval_lines, power_by_size
+    from holmes_fit.reporting.recovery_figures import color_of
+    from holmes_fit.reporting.style import use_style
+
+    with use_style():
+        figure = Figure(figsize=(WIDTH, ROW * len(models) + (TOP if label else 0)))
+        axes = figure.subplots(len(models), 2 if len(power) else 1, squeeze=False)
+        for number, model in enumerate(models):
+            color = color_of(model, number)
+            own = table[table["model"] == model]
+            if len(own):
+                interval_lines(axes[number, 0], own, color)
+            axes[number, 0].set_title(f"One person who follows {model}")
+            if len(power):
+                against = hardest(power, model)
+                rows = power[(power["model"] == model) & (power["against"] == against) & (power["frequency"] == MOST)]
+                power_by_size(axes[number, 1], rows, color)
+                axes[number, 1].set_title(f"Three in four follow {model}, one {against}")
+        if label:
+            figure.suptitle(f"This is {label.split(':')[0]}; do not report it", x=0.01, ha="left", fontsize=8)
+        return figure
+
+
+def hardest(power: pd.DataFrame, model: str) -> str:
+    """Return the model from which another one is the hardest to tell, over all combinations."""
+    own = power[(power["model"] == model) & (power["frequency"] == MOST)]
+    return str(own.groupby("against", sort=False)["power"].mean().idxmin())
+
+
+def draw_figure(run: Run, figure: Figure) -> None:
+    """Write the figure as PNG and SVG, always with the same bytes."""
+    from matplotlib import rc_context
+
+    from holmes_fit.reporting.style import use_style
+
+    with use_style(), rc_context({"svg.hashsalt": "holmes_fit"}):
+        for ending in ENDINGS:
+            with run.writing(f"{NAME}.{ending}") as path:
+                metadata = {"Date": None} if ending == "svg" else {"Software": None}
+                figure.savefig(path, format=ending, metadata=metadata)
