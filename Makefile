@@ -4,16 +4,21 @@ PYTHON ?= python3
 VENV ?= .venv
 # Passed on to the resolver: `make lock LOCK_FLAGS=--upgrade` takes the newest versions that pyproject.toml allows.
 LOCK_FLAGS ?=
+# What `make faults` and `make fuzz` are given.
+FAULTS ?=
+FUZZ ?= 30
+FUZZ_SEED ?= 2026
 
 BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 LOCK_VENV = build/lock
 
 .DEFAULT_GOAL := help
-.PHONY: help env test check format bench examples replicate coverage searches lock clean
+.PHONY: help env test check format bench examples replicate coverage calibration searches lock clean
+.PHONY: faults soak fuzz audit wheel lines
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-9s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-11s %s\n", $$1, $$2 }' Makefile
 
 env: $(STAMP) ## Create the environment in .venv from requirements.lock
 
@@ -43,9 +48,10 @@ format: env ## Format the code and apply the safe fixes
 	"$(BIN)/ruff" format .
 	"$(BIN)/ruff" check --fix .
 
-bench: env ## Time the particle filter, and fits of a cohort
+bench: env ## Time the particle filter, fits of a cohort, and pooling
 	"$(BIN)/python" -m benchmarks.kernel
 	"$(BIN)/python" -m benchmarks.fit
+	"$(BIN)/python" -m benchmarks.pooling --keep reports/pooling
 
 examples: env ## Simulate the example cohorts in data/ again
 	"$(BIN)/holmes-fit" simulate --protocol compositional_3 --subjects 24 --mix flat=0.4,holmes=0.6 \
@@ -68,9 +74,42 @@ coverage: env ## Measure how often the intervals of a fit hold the truth
 	cp runs/coverage_3/summary.csv reports/fitting/coverage_3.csv
 	cp runs/coverage_4/summary.csv reports/fitting/coverage_4.csv
 
+# Takes an hour and a half on two cores; stopped, it goes on where it was. The tables are kept in reports/pooling.
+calibration: env ## Simulate groups and mixtures, and see whether pooling tells the truth about them
+	"$(BIN)/python" -m benchmarks.group_calibration runs/calibration
+	for table in sbc_summary shrinkage mixture_coverage checks; do \
+		cp "runs/calibration/$$table.csv" reports/pooling/ || exit 1; done
+
 searches: env ## Set the optimisers beside a dense grid
 	"$(BIN)/python" -m benchmarks.search runs/search
 	cp runs/search/summary.csv reports/fitting/searches.csv
+
+# Some ten minutes on two cores. `make faults FAULTS=--compiled` compiles the kernel anew for every fault in it: an hour.
+faults: env ## Show that the tests notice deliberate faults
+	"$(BIN)/python" -m benchmarks.faults $(FAULTS)
+
+soak: env ## Show that a thousand fits leave memory as it is
+	"$(BIN)/python" -m benchmarks.soak
+
+# FUZZ times as many spoilt files as `make test` reads; another FUZZ_SEED spoils them in other ways.
+fuzz: env ## Spoil the files of every reader, for a long time
+	HOLMES_FIT_FUZZ=$(FUZZ) HOLMES_FIT_FUZZ_SEED=$(FUZZ_SEED) \
+		"$(BIN)/python" -m pytest -n 2 --timeout 7200 tests/test_fuzz_readers.py tests/test_fuzz_runs.py
+
+audit: env ## List the licences of all dependencies
+	"$(BIN)/python" -m benchmarks.audit
+
+wheel: env ## Build the wheel, and try it with no repository around
+	"$(BIN)/python" -m benchmarks.wheel
+
+# Compiled code is not traced. So the tests of the kernel run once more, uncompiled, and count as well.
+lines: env ## Measure line coverage, the kernel with compilation off
+	"$(BIN)/coverage" erase
+	NUMBA_DISABLE_JIT=1 "$(BIN)/coverage" run -m pytest -n 0 tests/test_likelihood.py tests/test_twin.py \
+		-k "likelihood or default_switches or deep_tree or many_causes or odd_sizes or vanish"
+	"$(BIN)/coverage" run -m pytest -n 2
+	"$(BIN)/coverage" combine --quiet
+	"$(BIN)/coverage" report --skip-covered --fail-under=90
 
 lock: ## Resolve pyproject.toml into requirements.lock
 	"$(PYTHON)" -m venv $(LOCK_VENV)

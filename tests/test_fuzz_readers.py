@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 import pandas as pd
@@ -14,11 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from holmes_fit.errors import InputError
+from holmes_fit.models import MODELS
+from holmes_fit.presets import load_preset, preset_names
 from holmes_fit.protocols import protocol_file, protocol_names, read_protocol
 from holmes_fit.protocols.generators import generate_trials
+from holmes_fit.study_files import study_folder
 from holmes_fit.trials import MISSED, Cohort, build_cohort, cohort_summary, learning_curve, read_cohort, write_trials
-
-T = TypeVar("T")
+from tests.fuzzing import EFFORT, assert_clear, mutated, rng_for, tried
 
 PROTOCOL = """
 [columns]
@@ -42,43 +41,6 @@ ROWS = "subject,session,trial,x,color,choice,outcome,shown,rt,group\n" + "".join
     for t in range(1, 7)
 )
 
-PIECES = [
-    b",",
-    b";",
-    b"\t",
-    b'"',
-    b"\n",
-    b"\r",
-    b"\0",
-    b"\xff",
-    b"\xef\xbb\xbf",
-    b"-1",
-    b"1e999",
-    b"nan",
-    b"0.5",
-    b"  ",
-]
-PIECES += [b"left", b"subject", b"=", b"[", b"]", b"{", b"}", b"'", b'"""', b"\\", b"#", b"inf", b"true", b"features"]
-
-
-def mutated(content: bytes, rng: random.Random) -> bytes:
-    """Delete, repeat, swap or insert a few pieces."""
-    for _ in range(rng.randint(1, 4)):
-        a, b = sorted(rng.randrange(len(content) + 1) for _ in range(2))
-        b = min(b, a + rng.choice([1, 2, 8, 64]))
-        kind = rng.randrange(5)
-        if kind == 0:
-            content = content[:a] + content[b:]
-        elif kind == 1:
-            content = content[:b] + content[a:b] + content[b:]
-        elif kind == 2:
-            content = content[:a] + rng.choice(PIECES) + content[a:]
-        elif kind == 3:
-            content = content[:a] + bytes([rng.randrange(256)]) + content[a + 1 :]
-        else:
-            content = content[:a] + rng.choice(PIECES) + content[b:]
-    return content
-
 
 def assert_correct(cohort: Cohort) -> None:
     """Check what every cohort must be, whatever the file was."""
@@ -101,22 +63,13 @@ def assert_correct(cohort: Cohort) -> None:
     learning_curve(cohort)
 
 
-def tried(call: Callable[[], T]) -> T | InputError:
-    """Return what a call gives or the error with which it refuses; anything else is raised."""
-    try:
-        return call()
-    except InputError as error:
-        return error
-
-
 def read_bytes(content: bytes, folder: Path) -> Cohort | None:
     path = folder / "fuzz.csv"
     path.write_bytes(content)
     protocol = read_protocol(PROTOCOL)
     cohort = tried(lambda: read_cohort(path, protocol))
     if isinstance(cohort, InputError):
-        assert cohort.problems
-        assert str(cohort).replace("\n", " ").isprintable()
+        assert_clear(cohort)
         return None
     assert_correct(cohort)
     return cohort
@@ -128,9 +81,9 @@ def test_the_data_are_fine_before_they_are_spoilt(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "utf-16"])
 def test_spoilt_csv_files(tmp_path: Path, encoding: str) -> None:
-    rng = random.Random(20_26)
+    rng = rng_for(encoding)
     original = ROWS.encode(encoding)
-    read = [read_bytes(mutated(original, rng), tmp_path) for _ in range(250)]
+    read = [read_bytes(mutated(original, rng), tmp_path) for _ in range(250 * EFFORT)]
     fine = [cohort for cohort in read if cohort is not None]
     assert 0 < len(fine) < len(read)  # mild changes are read, others are refused
     for cohort in fine:
@@ -143,9 +96,9 @@ def test_spoilt_csv_files(tmp_path: Path, encoding: str) -> None:
 
 @pytest.mark.parametrize("name", protocol_names())
 def test_spoilt_toml_files(name: str) -> None:
-    rng = random.Random(name)
+    rng = rng_for(name)
     original = protocol_file(name).read_bytes()
-    contents = [mutated(original, rng) for _ in range(120)]
+    contents = [mutated(original, rng) for _ in range(120 * EFFORT)]
     read = [tried(lambda content=content: read_protocol(content)) for content in contents]  # type: ignore[misc]
     assert any(isinstance(protocol, InputError) for protocol in read)
     for protocol in read:
@@ -155,13 +108,56 @@ def test_spoilt_toml_files(name: str) -> None:
             assert protocol.required_columns
 
 
+@pytest.mark.parametrize("name", preset_names())
+def test_spoilt_presets(name: str, tmp_path: Path) -> None:
+    rng = rng_for(f"preset {name}")
+    original = (study_folder("fitting") / f"{name}.toml").read_bytes()
+    path = tmp_path / "spoilt.toml"
+    refused = 0
+    for _ in range(60 * EFFORT):
+        path.write_bytes(mutated(original, rng))
+        preset = tried(lambda: load_preset(path))
+        if isinstance(preset, InputError):
+            assert_clear(preset)
+            refused += 1
+        else:
+            assert all(preset.space(model).free for model in MODELS.values())
+    assert 0 < refused < 60 * EFFORT
+
+
+PARTICIPANTS = "subject,group,age\np,control,31\né,patient,28\n"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_spoilt_tables_of_participants(encoding: str, tmp_path: Path) -> None:
+    rng = rng_for(f"participants {encoding}")
+    protocol = read_protocol(PROTOCOL)
+    data, people = tmp_path / "data.csv", tmp_path / "participants.csv"
+    data.write_text(ROWS.replace(",group\n", "\n").replace(",p\n", "\n").replace(",é\n", "\n"), encoding="utf-8")
+    people.write_text(PARTICIPANTS, encoding=encoding)
+    original = people.read_bytes()
+    assert read_cohort(data, protocol, people).subjects["group"].tolist() == ["control", "patient"]
+    refused = 0
+    for _ in range(150 * EFFORT):
+        people.write_bytes(mutated(original, rng))
+        cohort = tried(lambda: read_cohort(data, protocol, people))
+        if isinstance(cohort, InputError):
+            assert_clear(cohort)
+            refused += 1
+        else:
+            assert_correct(cohort)
+            assert cohort.subjects["subject"].tolist() == ["p", "é"]
+            assert "group" in cohort.subjects
+    assert 0 < refused < 150 * EFFORT
+
+
 CELL = st.one_of(
     st.text(max_size=8),
     st.sampled_from(["", "0", "1", "1.0", "0,0", "red", "green", " left", "right", "NA", "-1", "é", '"', "\n", "1e5"]),
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150 * EFFORT, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=st.lists(st.lists(CELL, min_size=8, max_size=12), max_size=6), separator=st.sampled_from(",;\t"))
 def test_random_cells(tmp_path: Path, rows: list[list[str]], separator: str) -> None:
     header = ROWS.splitlines()[0].replace(",", separator)
@@ -169,7 +165,7 @@ def test_random_cells(tmp_path: Path, rows: list[list[str]], separator: str) -> 
     read_bytes("\n".join([header, *lines]).encode("utf-8", errors="replace"), tmp_path)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100 * EFFORT, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(content=st.binary(max_size=200))
 def test_random_bytes(tmp_path: Path, content: bytes) -> None:
     assert read_bytes(content, tmp_path) is None
@@ -195,7 +191,7 @@ def as_toml(value: object) -> str:
     return str(value).lower()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200 * EFFORT, deadline=None)
 @given(content=st.dictionaries(st.sampled_from(KEYS), TOML_VALUE, min_size=1))
 def test_any_value_at_any_key(content: dict[str, object]) -> None:
     toml = "\n".join(f"{key} = {as_toml(value)}" for key, value in content.items())
@@ -212,7 +208,7 @@ CHARACTERS = st.characters(exclude_categories=["Cs", "Cc"], include_characters="
 NAME = st.text(CHARACTERS, min_size=1, max_size=300).filter(str.strip)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60 * EFFORT, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(names=st.lists(NAME, min_size=1, max_size=4, unique=True), seed=st.integers(0, 2**32 - 1))
 def test_any_name_of_a_person_survives_a_round_trip(tmp_path: Path, names: list[str], seed: int) -> None:
     protocol = read_protocol(protocol_file("conditioning").read_bytes())

@@ -204,6 +204,79 @@ def test_the_likelihood_that_is_kept_gives_back_posterior_and_evidence() -> None
     np.testing.assert_allclose(np.exp(log_joint - logsumexp(log_joint)), posterior.mass, atol=1e-12)
 
 
+SHIFTS = np.array([0.0, 1.0, -2.0, 0.5, 3.0, -1.0, 2.0, 0.25])
+BUMP = norm.logpdf(np.linspace(-3, 1.6, 41), -1.0, 0.3)
+
+
+def test_evidence_is_the_mean_over_batches_with_their_spread_as_its_error() -> None:
+    explored = made_up(BUMP + SHIFTS[:, None])
+    posterior = posterior_of(explored)
+    # Batches that differ by constants have the same posterior; the kernel is at its widest.
+    unshifted = logsumexp(smoothed(BUMP, (41,), 0.75) + log_prior_mass(explored.task.space))
+    np.testing.assert_allclose(posterior.batch_log_evidence, unshifted + SHIFTS)
+    assert posterior.log_evidence == pytest.approx(unshifted + np.log(np.mean(np.exp(SHIFTS))))
+    assert posterior.log_evidence_error == pytest.approx(np.std(SHIFTS, ddof=1) / np.sqrt(BATCHES))
+
+
+@pytest.mark.parametrize(("is_refined", "apart"), [(True, 1), (False, 2)])
+@pytest.mark.parametrize(("noise", "share"), [(0.1, 0.2), (0.5, 1.0), (3.0, 1.0)])
+def test_the_kernel_is_as_wide_as_the_noise_and_the_nodes_call_for(is_refined, apart, noise, share) -> None:
+    explored = made_up(BUMP + noise * SHIFTS[:, None] / SHIFTS.std(ddof=1))
+    explored.is_refined = is_refined
+    log_joint = smoothed(BUMP, (41,), 0.75 * apart * share) + log_prior_mass(explored.task.space)
+    np.testing.assert_allclose(posterior_of(explored).mass, np.exp(log_joint - logsumexp(log_joint)), atol=1e-12)
+
+
+def test_the_spread_of_batches_is_that_of_independent_ones() -> None:
+    # Means of all batches but one differ as many times less as there are batches in them.
+    independent = made_up(BUMP + SHIFTS[:, None])
+    jackknife = made_up(BUMP + (SHIFTS.sum() - SHIFTS[:, None]) / (BATCHES - 1))
+    jackknife.task = replace(jackknife.task, kind="expected")
+    for explored in (independent, jackknife):
+        assert spread_of_batches(explored) == pytest.approx(SHIFTS.std(ddof=1))
+    errors = [posterior_of(explored).log_evidence_error for explored in (independent, jackknife)]
+    assert errors[0] == pytest.approx(errors[1])
+
+
+def test_all_learners_of_a_person_count() -> None:
+    surfaces = BUMP + np.random.default_rng(5).normal(0, 0.2, (BATCHES, 41))
+    one = made_up(surfaces)
+    two = Explored(replace(one.task, learners=one.task.learners * 2))
+    two.log_mean[:] = np.array([0.25, 0.75])[:, None, None] * surfaces
+    two.replicates[:] = 32
+    two.is_refined = True
+    expected, found = posterior_of(one), posterior_of(two)
+    np.testing.assert_allclose(found.mass, expected.mass, atol=1e-12)
+    assert found.log_evidence == pytest.approx(expected.log_evidence)
+    assert found.lattice_error == pytest.approx(expected.lattice_error)
+
+
+def test_the_outermost_nodes_are_computed_first() -> None:
+    along = [nodes.tolist() for nodes in first_nodes((6, 7, 2, 1))]
+    assert along == [[0, 2, 4, 5], [0, 2, 4, 6], [0, 1], [0]]
+
+
+@pytest.mark.parametrize(("pattern", "error"), [("chessboard", 1.5), ("rows", 0.0), ("columns", 0.0)])
+def test_the_lattice_error_is_half_the_difference_of_a_chessboard(pattern, error) -> None:
+    task = a_task("flat", with_fixed(QUICK, {"beta": 3.0, "lapse": 0.02}))
+    explored = Explored(task)
+    row, column = np.indices((15, 15)) // 2  # the nodes that are computed first are two apart
+    odd = {"chessboard": row + column, "rows": row, "columns": column}[pattern] % 2
+    explored.log_mean[:] = 3.0 * odd - log_prior_mass(task.space)
+    explored.replicates[:] = 32
+    assert posterior_of(explored).lattice_error == pytest.approx(error, abs=1e-9)
+
+
+def test_draws_fill_their_cells() -> None:
+    axis = replace(made_up(np.zeros((BATCHES, 41))).task.space.learning[0], nodes=4)
+    mass = np.array([0.0, 1.0, 0.0, 0.0])
+    posterior = Posterior((axis,), mass, np.zeros(4), 0.0, 0.0, 0.0, np.zeros(BATCHES))
+    within = (np.log(posterior.draw(4000, np.random.default_rng(2))[:, 0]) - axis.positions[1]) / axis.spacing
+    assert np.abs(within).max() <= 0.5 + 1e-9
+    assert within.mean() == pytest.approx(0.0, abs=5 / np.sqrt(12 * 4000))
+    assert np.ptp(within) > 0.98
+
+
 def test_smoothing_averages_likelihoods_and_keeps_a_flat_surface() -> None:
     flat = np.full((9, 7, 3), -50.0)
     np.testing.assert_allclose(smoothed(flat, (9, 7), 1.3), flat)

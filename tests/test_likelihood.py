@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -123,6 +124,8 @@ def test_effective_replicates() -> None:
     one = likelihood_of(Traces((lucky,), choices))
     assert one.effective_replicates(RESPONSE) == pytest.approx(1, abs=1e-6)
     assert one.best_replicates(RESPONSE) == (3,)
+    both = likelihood_of(Traces((lucky, same), choices * 2))
+    assert both.effective_replicates(RESPONSE) == pytest.approx(1, abs=1e-6)  # of the learner that has the fewest
 
 
 def test_models_that_predict_choices_are_taken_at_their_word() -> None:
@@ -149,6 +152,14 @@ def test_same_draws_whatever_the_number_of_replicates_and_the_other_learners() -
     second = traces_of(model, cohort.learners[1:2], values, observer, 0, Replicates(2, 12))
     np.testing.assert_array_equal(everyone.p_hat[1][2:4], second.p_hat[0])
     assert not np.array_equal(everyone.p_hat[0], everyone.p_hat[1])
+
+
+def test_restarts_have_draws_of_their_own() -> None:
+    first = simulate("conditioning", "holmes", 1, seed=1).cohort.learners[0]
+    again = replace(first, restart="after a break")
+    values = {"alpha": 0.7, "omega": 0.4, "depth_scale": 1.0}
+    traces = traces_of(MODELS["holmes"], [first, again], values, Observer(particles=20), 0, Replicates(2))
+    assert not np.array_equal(*traces.p_hat)
 
 
 def test_probability_agrees_with_the_response_rule() -> None:

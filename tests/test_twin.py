@@ -164,6 +164,13 @@ def test_twins_agree_at_odd_sizes(model: str, n_cues: int, particles: int, resam
     assert_twins_agree(reversal(SEED, n_trials=100, n_cues=n_cues), settings_of(run, particles))
 
 
+def test_twins_agree_where_products_of_likelihoods_would_vanish() -> None:
+    # The likelihood of 120 cues has 600 ** 120 in its denominator, beyond any floating-point number.
+    observations = reversal(SEED, n_trials=800, n_cues=120)
+    history = assert_twins_agree(observations, settings_of({"model": "flat", "alpha": 0.01}, particles=1))
+    assert np.bincount(history.leaves[:, 0]).max() > 600
+
+
 @pytest.mark.parametrize("n_cues", range(1, 10))
 def test_twins_agree_whatever_the_number_of_cues(n_cues: int) -> None:
     # Counts are packed four to a word, so the number of cues decides how a leaf is laid out.
@@ -199,8 +206,9 @@ def test_batches_do_not_matter(model: str, branch_counts: str) -> None:
     assert len(np.unique(at_once, axis=0)) == 8
 
 
+@pytest.mark.parametrize("resampling", ["systematic", "multinomial"])
 @pytest.mark.parametrize("replicate", [0, 5])
-def test_every_row_is_the_trace_of_its_replicate(replicate: int) -> None:
-    settings = settings_of({"model": "holmes", "depth_scale": 0.5})
+def test_every_row_is_the_trace_of_its_replicate(replicate: int, resampling: str) -> None:
+    settings = settings_of({"model": "holmes", "depth_scale": 0.5, "resampling": resampling})
     alone, _ = plain.trace_with_history(reversal(SEED), settings, KEY, replicate)
     np.testing.assert_allclose(traces(settings, 6)[replicate], alone, rtol=0, atol=TOLERANCE)

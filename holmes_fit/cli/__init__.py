@@ -7,11 +7,41 @@ import io
 import sys
 from collections.abc import Sequence
 
-from holmes_fit.cli import check, fit, init, protocols, replicate, simulate, status, trace
+from holmes_fit.cli import (
+    check,
+    compare,
+    fit,
+    init,
+    plan,
+    pool,
+    protocols,
+    recover,
+    replicate,
+    report,
+    simulate,
+    status,
+    trace,
+)
 from holmes_fit.cli.app import app, in_one_line
 from holmes_fit.errors import HolmesFitError, InputError
 
-__all__ = ["app", "check", "fit", "init", "main", "protocols", "replicate", "simulate", "status", "trace"]
+__all__ = [
+    "app",
+    "check",
+    "compare",
+    "fit",
+    "init",
+    "main",
+    "plan",
+    "pool",
+    "protocols",
+    "recover",
+    "replicate",
+    "report",
+    "simulate",
+    "status",
+    "trace",
+]
 
 BAD_INPUT, FAILED, INTERRUPTED = 2, 1, 130
 

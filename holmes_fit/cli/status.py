@@ -18,3 +18,6 @@ def status(run: RunFolder) -> None:
     from holmes_fit.runs import read_run
 
     typer.echo(status_text(read_run(run)))
+    # Cohorts of a recovery study, whose own records are its groups, or of a plan, with one for each number of trials.
+    for cohort in sorted([*run.glob("from_*/manifest.json"), *run.glob("trials_*/from_*/manifest.json")]):
+        typer.echo(f"\n{status_text(read_run(cohort.parent))}")

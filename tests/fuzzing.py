@@ -1,0 +1,72 @@
+"""How files are spoilt, and how long: ``make fuzz`` sets the two variables, and the tests run as below."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable
+from typing import TypeVar
+
+from holmes_fit.errors import InputError
+
+T = TypeVar("T")
+
+EFFORT = int(os.environ.get("HOLMES_FIT_FUZZ", "1"))  # times as many examples as in the tests
+SEED = os.environ.get("HOLMES_FIT_FUZZ_SEED", "2026")
+
+PIECES = [
+    b",",
+    b";",
+    b"\t",
+    b'"',
+    b"\n",
+    b"\r",
+    b"\0",
+    b"\xff",
+    b"\xef\xbb\xbf",
+    b"-1",
+    b"1e999",
+    b"nan",
+    b"0.5",
+    b"  ",
+]
+PIECES += [b"left", b"subject", b"=", b"[", b"]", b"{", b"}", b"'", b'"""', b"\\", b"#", b"inf", b"true", b"features"]
+PIECES += [b"null", b"[]", b"{}", b"../", b"/", b":", b"nodes", b"prior", b"fixed", b"0", b"1e-300", b"[[" * 600]
+
+
+def rng_for(name: str) -> random.Random:
+    """Return the numbers by which the files of one test are spoilt."""
+    return random.Random(f"{SEED} {name}")
+
+
+def mutated(content: bytes, rng: random.Random) -> bytes:
+    """Delete, repeat, swap or insert a few pieces."""
+    for _ in range(rng.randint(1, 4)):
+        a, b = sorted(rng.randrange(len(content) + 1) for _ in range(2))
+        b = min(b, a + rng.choice([1, 2, 8, 64]))
+        kind = rng.randrange(5)
+        if kind == 0:
+            content = content[:a] + content[b:]
+        elif kind == 1:
+            content = content[:b] + content[a:b] + content[b:]
+        elif kind == 2:
+            content = content[:a] + rng.choice(PIECES) + content[a:]
+        elif kind == 3:
+            content = content[:a] + bytes([rng.randrange(256)]) + content[a + 1 :]
+        else:
+            content = content[:a] + rng.choice(PIECES) + content[b:]
+    return content
+
+
+def tried(call: Callable[[], T]) -> T | InputError:
+    """Return what a call gives or the error with which it refuses; anything else is raised."""
+    try:
+        return call()
+    except InputError as error:
+        return error
+
+
+def assert_clear(error: InputError) -> None:
+    """Check that an error says something, in characters that a terminal can show."""
+    assert error.problems
+    assert str(error).replace("\n", " ").isprintable()
