@@ -122,7 +122,7 @@ def _power(figure: Figure, power: pd.DataFrame) -> None:
     pairs = list(dict.fromkeys(zip(power["model"], power["against"], strict=True)))
     model, against = next((pair for pair in pairs if pair == ("holmes", "flat")), pairs[0])
     rules = list(dict.fromkeys(power["rule"]))
-    for ax, rule in zip(figure.subplots(1, len(rules)), rules, strict=True):
+    axes = figure.subplots(1, len(rules), squeeze=False)[0]
+    for ax, rule in zip(axes, rules, strict=True):
         power_curves(ax, power, model, against, rule).set_title(f"{model} against {against}: {rule}")
-        handles = ax.get_legend_handles_labels()
-    figure.legend(*handles, loc="outside upper right", ncols=4)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper right", ncols=4)
