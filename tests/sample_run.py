@@ -277,7 +277,11 @@ def _write_pool(run: Run, sample: Sample, rng: np.random.Generator) -> None:
             mean, sd = centre + 0.5 * (row["mean_on_scale"] - centre), 0.6 * row["sd_on_scale"]
             entry = {"subject": row["subject"], "model": model, "parameter": parameter}
             rows.append({**entry, **_estimate(parameter, mean, sd), "mean_on_scale": mean, "sd_on_scale": sd})
-    run.write_table("pooled.csv", pd.DataFrame(rows))
+    pooled = pd.DataFrame(rows).set_index(["model", "subject", "parameter"])
+    order = pd.MultiIndex.from_frame(free[["model", "subject", "parameter"]].sort_values("model", kind="stable"))
+    run.write_table(
+        "pooled.csv", pooled.loc[order].reset_index()[["subject", "model", *pooled.reset_index().columns[2:]]]
+    )
     quantities = []
     for (model, parameter), own in free.groupby(["model", "parameter"], sort=False):
         centre, scale = float(own["mean_on_scale"].mean()), SCALES.get(parameter, "log")

@@ -75,7 +75,9 @@ def test_fits_that_failed_or_are_missing_are_named(tmp_path: Path) -> None:
         run.save_record(keys[1], {}, error="all answers are missed")
     with pytest.raises(InputError, match="all answers are missed") as caught:
         load_lattices(run, "holmes")
-    assert [problem.where for problem in caught.value.problems] == ["model holmes, b", "model holmes, c"]
+    missing, failed = caught.value.problems
+    assert (missing.where, missing.seen) == ("model holmes", "no fit of 1 of 3 people: ['c']")
+    assert failed.where == "model holmes, b"
     assert load_lattices(run, "holmes", leave_out=["b", "c"]).subjects == ("a",)
 
 

@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 from holmes_fit.errors import InputError
+from holmes_fit.fitting.plan import plan_fit
 from holmes_fit.models import MODELS
 from holmes_fit.populations import Population
 from holmes_fit.presets import Preset, load_preset, preset_names, with_fixed
 from holmes_fit.study_files import study_folder
+from tests.small_fits import people
 
 HOLMES, FLAT = MODELS["holmes"], MODELS["flat"]
 
@@ -65,6 +67,19 @@ def test_the_example_in_the_readme_works(tmp_path: Path) -> None:
     assert [axis.name for axis in space.free] == ["alpha", "depth_scale", "beta"]
     assert (space.fixed, space.tied) == ({"lapse": 0.02, "bias": 0.0}, {"omega": "alpha"})
     assert space.response[0].parameter.low == 0.5
+
+
+def test_no_fit_depends_on_how_people_are_pooled(tmp_path: Path) -> None:
+    presets = []
+    for name, text in (("one", ""), ("other", "[pooling]\ndraws = 2000\nspread = 0.2")):
+        (tmp_path / name).mkdir()
+        presets.append(preset_of(tmp_path / name, f'base = "default"\n{text}'))
+    one, other = presets
+    assert one.pooling == load_preset("default").pooling
+    assert (other.pooling.draws, other.pooling.spread, other.pooling.chains) == (2000, 0.2, one.pooling.chains)
+    plans = [plan_fit(people(1), ("bias",), preset=preset, fix={"choice_probability": 0.4}) for preset in presets]
+    assert plans[0].identity() == plans[1].identity()
+    assert plans[1].preset.pooling == other.pooling
 
 
 def test_one_model_can_differ(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ from holmes_fit.recovery.truths import follows_prior
 from holmes_fit.recovery.words import strength
 from holmes_fit.trials import Cohort, build_cohort
 from tests.small_fits import OBSERVER, people, small_preset
-from tests.small_recovery import MODELS, exact_preset_file, without_pymc
+from tests.small_recovery import MODELS, exact_preset_file, with_short_searches, without_figures, without_pymc
 
 SEED = 12
 PEOPLE_OF_A_MODEL = 24
@@ -58,17 +58,26 @@ def preset(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def no_pymc() -> Iterator[list[str]]:
-    with pytest.MonkeyPatch.context() as patch:
-        yield without_pymc(patch)
-
-
-@pytest.fixture(scope="module")
-def study(preset: Path, no_pymc: list[str], tmp_path_factory: pytest.TempPathFactory) -> Recovery:
+def study(preset: Path, tmp_path_factory: pytest.TempPathFactory) -> Recovery:
     """Two models whose likelihoods are exact, truths from the fitting prior."""
     out = tmp_path_factory.mktemp("recovery") / "study"
     options = {"models": MODELS, "subjects": PEOPLE_OF_A_MODEL, "preset": preset, "workers": 1}
-    return recover("conditioning", out=out, seed=SEED, **options)  # type: ignore[arg-type]
+    with pytest.MonkeyPatch.context() as patch:
+        with_short_searches(patch)
+        without_pymc(patch)
+        return recover("conditioning", out=out, seed=SEED, **options)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def light(study: Recovery, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out of a study what another test looks at."""
+    with_short_searches(monkeypatch)
+    without_figures(monkeypatch)
+
+
+@pytest.fixture
+def no_pymc(light: None, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    return without_pymc(monkeypatch)
 
 
 # --- a small recovery, judged by its own Monte Carlo error
@@ -154,9 +163,8 @@ def test_people_have_their_truth_and_their_estimates(study: Recovery) -> None:
             assert (own[name] == fits[name]).all(), name
     rates = table[table["parameter"] == "choice_probability"]
     assert np.allclose(rates["ml_on_scale"], np.log(rates["ml"] / (1 - rates["ml"])))
-    assert np.allclose(
-        table["pooled_on_scale"], table["mean_on_scale"], atol=1e-6
-    )  # as the stand-in for pooling has it
+    # The stand-in for pooling leaves people as they are alone, but for the rounding of their lattices.
+    assert np.allclose(table["pooled_on_scale"], table["mean_on_scale"], atol=1e-3)
 
 
 def test_measures_follow_from_the_people(study: Recovery) -> None:
@@ -188,7 +196,7 @@ def test_errors_that_go_together(study: Recovery) -> None:
 
 
 def test_confusion_counts_who_was_chosen(study: Recovery) -> None:
-    confusion = study.confusion.set_index(["criterion", "truth", "chosen"])
+    confusion = study.confusion.set_index(["criterion", "truth", "chosen"]).sort_index()
     assert (confusion.groupby(["criterion", "truth"])["count"].sum() == PEOPLE_OF_A_MODEL).all()
     assert confusion.groupby(["criterion", "chosen"])["inversion"].sum().to_numpy() == pytest.approx(1.0)
     for criterion, column, sign in (("bic", "bic", 1), ("evidence", "log_evidence", -1)):
@@ -394,9 +402,9 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def test_a_stopped_study_goes_on_and_ends_the_same(
-    preset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    preset: Path, no_pymc: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = without_pymc(monkeypatch)
+    made = no_pymc
     options = {"models": MODELS, "subjects": 3, "preset": preset, "seed": SEED, "workers": 1}
     told: list[tuple[int, int]] = []
     recover("conditioning", out=tmp_path / "whole", progress=lambda *now: told.append(now), **options)  # type: ignore[arg-type]
@@ -426,7 +434,7 @@ def test_a_stopped_study_goes_on_and_ends_the_same(
         recover("conditioning", out=tmp_path / "stopped", **options | {"seed": 13})  # type: ignore[arg-type]
 
 
-def test_people_are_really_pooled(preset: Path, tmp_path: Path) -> None:
+def test_people_are_really_pooled(preset: Path, light: None, tmp_path: Path) -> None:
     sampling = Sampling(chains=2, tune=150, draws=150, cores=1, seed=SEED)
     options = {"models": ("bias",), "subjects": 6, "preset": preset, "sampling": sampling, "workers": 1}
     study = recover("conditioning", out=tmp_path / "study", seed=SEED, **options)  # type: ignore[arg-type]
@@ -445,7 +453,7 @@ def test_people_are_really_pooled(preset: Path, tmp_path: Path) -> None:
     assert contents(tmp_path / "study") == before
 
 
-def test_too_few_people_are_not_pooled_and_it_is_said(preset: Path, tmp_path: Path) -> None:
+def test_too_few_people_are_not_pooled_and_it_is_said(preset: Path, light: None, tmp_path: Path) -> None:
     study = recover("conditioning", models=MODELS, subjects=1, out=tmp_path / "study", preset=preset, workers=1)
     assert study.people["pooled"].isna().all()
     assert set(study.confusion["criterion"]) == {"bic", "evidence"}
@@ -470,7 +478,7 @@ def test_people_who_cannot_be_fitted_are_left_out(
         "bias_003",
         "bias_004",
     ]
-    confusion = study.confusion.set_index(["criterion", "truth", "chosen"])
+    confusion = study.confusion.set_index(["criterion", "truth", "chosen"]).sort_index()
     assert confusion.loc[("evidence", "bias", "bias"), "n"] == 3
     assert confusion.loc[("pooled", "bias", "bias"), "n"] == 3
     assert confusion.loc[("evidence", "rescorla_wagner", "bias"), "n"] == 4

@@ -11,6 +11,7 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -19,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holmes_fit.errors import HolmesFitError, InputError
-from holmes_fit.runs import Record, Run, open_run, read_run
+from holmes_fit.runs import Record, Run, open_run, read_run, run_of
 from holmes_fit.runs.records import file_of, from_bytes, to_bytes
 
 SEED = 20261116
@@ -330,6 +331,22 @@ def another_process(root: Path, job: str) -> Iterator[subprocess.Popen[str]]:
 
 
 KEYS_OF_HOLDER = [("a", str(number)) for number in range(2000)]
+
+
+def test_a_run_is_found_by_its_folder_and_by_what_lives_in_it(tmp_path: Path) -> None:
+    with opened(tmp_path / "run", identity={"kind": "fit"}) as run:
+        pass
+    fits = SimpleNamespace(run=run)
+    for where in (run, fits, tmp_path / "run", str(tmp_path / "run")):
+        assert run_of(where, "fit") == run
+    assert run_of(fits) is run
+    with pytest.raises(InputError, match="saw a run of something else; allowed: a run of holmes-fit recover"):
+        run_of(run, "recover")
+    for nothing in (None, 3, SimpleNamespace(run="pilot")):
+        with pytest.raises(InputError, match=r"allowed: a run folder, or what holmes_fit\.fit has returned"):
+            run_of(nothing)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="no such folder"):
+        run_of(tmp_path / "none")
 
 
 def test_a_second_process_is_refused_until_the_first_is_dead(tmp_path: Path) -> None:

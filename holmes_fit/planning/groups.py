@@ -7,8 +7,8 @@ says the one less the other: their covariance under the prior less that under th
 inverse of the sum, with what the group's own prior says, is the covariance of means and log spreads in a large group.
 
 All parameters are taken together. Where two of them do the same to one person's choices, as a learning rate and an
-inverse temperature do, a group does not know which of its means is off, and each is known less well than by itself. The
-same goes for a mean and its spread, where choices say no more than that a value is small.
+inverse temperature do, a group does not know which of its means is off, and each is known less well than people's own
+posteriors suggest. The same goes for a mean and its spread, where choices say no more than that a value is small.
 """
 
 from __future__ import annotations

@@ -168,7 +168,12 @@ def plan_recovery(
             truths[model.name] = draw_truths(space, n, seed=seed, population=spread, like=names)
     origin: Origin = "posterior" if fitted else "population" if spread else "prior"
     fits = {name: replace(template, cohort=_cohort(people, sequences, template)) for name, people in truths.items()}
-    return RecoveryPlan(truths, origin, spread, fits, sampling or Sampling(seed=seed), seed)
+    return RecoveryPlan(truths, origin, spread, fits, sampling or _sampling(template), seed)
+
+
+def _sampling(plan: Plan) -> Sampling:
+    """Return how groups are sampled: for a first look, no longer than a first look needs."""
+    return Sampling(seed=plan.seed, **({"chains": 2, "tune": 300, "draws": 500} if plan.label else {}))
 
 
 def _cohort(people: Sequence[Truth], sequences: Sequences, plan: Plan) -> Cohort:
