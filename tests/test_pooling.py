@@ -365,25 +365,3 @@ def test_effect_of_a_group_is_found_and_shown_as_a_contrast() -> None:
     difference = np.exp(below + found.draws.effects[0][:, 0]) - np.exp(below)
     assert contrast["median"] == pytest.approx(np.median(difference))
     assert "alpha, group: patient - control: +" in in_words({"holmes": found})
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(3600)
-def test_ranks_of_the_truth_are_uniform() -> None:
-    """Simulation-based calibration: groups from the prior, people from the group, measurements from the people."""
-    rng = np.random.default_rng(SEED + 3)
-    axis = log_axis(nodes=40)
-    few = Sampling(chains=2, tune=200, draws=190, cores=1)
-    prior = scaled(GroupPrior(), merge(gaussian_lattices(np.zeros((1, 1)), np.eye(1), [axis])).axes)
-    truths = draw_prior(prior, 24, rng)
-    ranks = []
-    for number in range(24):
-        weights = node_weights(axis.positions, truths.mean[[number], 0], truths.spread[[number], 0])[0]
-        people = axis.positions[rng.choice(axis.nodes, size=10, p=weights)]
-        lattices = gaussian_lattices(rng.normal(people, 0.4)[:, None], np.array([[0.16]]), [axis])
-        found = pool_people(lattices, sampling=Sampling(**{**vars(few), "seed": number})).draws
-        below = [found.mean[::20, 0] < truths.mean[number, 0], found.spread[::20, 0] < truths.spread[number, 0]]
-        ranks.append([np.sum(each) for each in below])
-    spread_out = (np.array(ranks) + rng.random((24, 2))) / 20  # 19 draws have 20 places for the truth
-    for column in spread_out.T:
-        assert kstest(column, "uniform").pvalue > 0.005
