@@ -151,7 +151,9 @@ def doubled(
 @pytest.mark.parametrize(
     ("density", "is_right"), [(node_weights, True), (without_normalisation, False), (doubled, False)]
 )
-def test_a_wrong_group_model_is_found_out(density: Callable, is_right: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_group_model_is_found_out(
+    density: Callable[..., NDArray[np.float64]], is_right: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Ranks of 100 groups are uniform, unless the density of the group is not what people were drawn from."""
     monkeypatch.setattr(draws, "node_weights", density)
     rng = np.random.default_rng(SEED + 2)

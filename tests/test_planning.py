@@ -1,4 +1,4 @@
-"""Planning: how long sessions can be, what a plan's numbers mean, what it says, and how it goes on."""
+"""Planning: how long tasks can be, what a plan's numbers mean, what it says, and how it goes on."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ nodes = 15
 nodes = 25
 """
 
-# --- how long sessions can be
+# --- how long tasks can be
 
 
 @pytest.mark.parametrize("name", protocol_names())
@@ -212,7 +212,7 @@ def test_the_recommendation_is_the_cheapest_combination_with_enough_power() -> N
     power = {(80, 20): 0.5, (80, 80): 0.81, (160, 20): 0.7, (160, 40): 0.9, (320, 20): 0.82}
     said = recommendation(*made_up(power))
     assert said.startswith("To tell flat and holmes apart with power 0.8 where three in four people follow the same")
-    # 80 x 80, 160 x 40 and 320 x 20 trials are equally many: short sessions are the easier ones.
+    # 80 x 80, 160 x 40 and 320 x 20 trials are equally many: short tasks are the easier ones.
     assert "take at least 80 trials and 80 people (power 0.81, 95% interval 0.71 to 0.91)" in said
     assert "one person's alpha stays uncertain even after 320 trials" in said
     assert said.endswith("so report group means.")
@@ -228,9 +228,9 @@ def test_a_plan_that_reaches_no_combination_says_what_to_do() -> None:
     said = recommendation(*made_up({(80, 20): 0.3, (160, 20): 0.4, (80, 40): 0.5, (160, 40): 0.6}))
     assert "None of these combinations tells flat and holmes apart with power 0.8" in said
     assert "(the best, 160 trials and 40 people, has 0.60, 95% interval 0.50 to 0.70)" in said
-    assert "look at more than 40 people, sessions of more than 160 trials, or another design" in said
+    assert "look at more than 40 people, tasks of more than 160 trials, or another design" in said
     said = recommendation(*made_up({(80, 20): 0.3, (80, 40): 0.3}))
-    assert "more people alone do not help, so look at sessions of more than 80 trials" in said
+    assert "more people alone do not help, so look at tasks of more than 80 trials" in said
 
 
 def test_the_weaker_direction_counts() -> None:
@@ -298,7 +298,7 @@ def test_measures_of_one_person_are_means_over_those_simulated(planned: StudyPla
     assert rows["group_mean_sd"].is_monotonic_decreasing  # from 3 people to 5
 
 
-def test_longer_sessions_say_more_about_the_same_people(planned: StudyPlan) -> None:
+def test_longer_tasks_say_more_about_the_same_people(planned: StudyPlan) -> None:
     truths = planned.people.groupby(["trials", "parameter"])["truth"].apply(list)
     assert truths[8]["choice_probability"] == truths[32]["choice_probability"]
     left = planned.table.query("model == 'bias' and subjects == 3").set_index("trials")["interval_share"]

@@ -291,7 +291,7 @@ def test_people_do_not_depend_on_how_many_there_are() -> None:
 
 def test_truths_come_from_the_prior_between_the_bounds() -> None:
     space = load_preset("default").space(ALL_MODELS["holmes"])
-    truths = draw_truths(space, 400, seed=SEED)
+    truths = draw_truths(space, 150, seed=SEED)
     for axis in space.free:
         values = np.array([truth.values[axis.name] for truth in truths])
         assert (values >= axis.parameter.low).all()

@@ -91,7 +91,7 @@ class StudyPlan:
         return (self.folder / SUMMARY).read_text(encoding="utf-8")
 
     def figure(self) -> Figure:
-        """Draw what sessions of each length say about one person, and groups of each size about the models."""
+        """Draw what tasks of each length say about one person, and groups of each size about the models."""
         return plan_figure(self.table, self.power, self.models, self.label)
 
     def _table(self, name: str) -> pd.DataFrame:

@@ -78,7 +78,7 @@ def _no_combination(found: pd.DataFrame, names: str) -> str:
     best = found.sort_values("power", kind="stable").iloc[-1]
     by_size = found[found["trials"] == best["trials"]].sort_values("group_size")["power"]
     helps = len(by_size) == 1 or by_size.iloc[-1] > by_size.iloc[0] + NO_MORE
-    longer = f"sessions of more than {found['trials'].max()} trials, or another design"
+    longer = f"tasks of more than {found['trials'].max()} trials, or another design"
     advice = (
         f"look at more than {found['group_size'].max()} people, {longer}"
         if helps
@@ -91,7 +91,7 @@ def _no_combination(found: pd.DataFrame, names: str) -> str:
 
 
 def _cheapest(combinations: pd.DataFrame) -> pd.Series:
-    """Return the combination with the fewest trials in all, and of those that with the shortest sessions."""
+    """Return the combination with the fewest trials in all, and of those that with the shortest task."""
     in_all = combinations["trials"] * combinations["group_size"]
     order = combinations.assign(in_all=in_all).sort_values(["in_all", "trials"], kind="stable")
     return order.iloc[0]
@@ -101,7 +101,7 @@ def _cheapest(combinations: pd.DataFrame) -> pd.Series:
 
 
 def _about_people(table: pd.DataFrame) -> str:
-    """Say which learning parameter of one person stays uncertain, however long the session."""
+    """Say which learning parameter of one person stays uncertain, however long the task."""
     of_responding = [each.name for each in RESPONSE_PARAMETERS]
     longest = table["trials"].max()
     rows = table[(table["trials"] == longest) & ~table["parameter"].isin(of_responding)]

@@ -16,7 +16,7 @@ LINES = ("-", "--", "-.", ":")
 
 
 def interval_lines(ax: Axes, plan: pd.DataFrame, color: str = INK) -> Axes:
-    """Draw what is left of the prior's 95% interval after one person's session, by its length.
+    """Draw what is left of the prior's 95% interval after one person's trials, by their number.
 
     Parameters
     ----------
