@@ -10,8 +10,8 @@ All parameters are taken together. Where two of them do the same to one person's
 inverse temperature do, a group does not know which of its means is off, and each is known less well than people's own
 posteriors suggest. The same goes for a mean and its spread, where choices say no more than that a value is small.
 
-Held against NUTS (``pool_people``) on 30 simulated people, twice; SDs of group means in this way and in that. HOLMES, 40
-trials of conditioning: alpha .60 and .63, omega .54 and .51, beta .21 and .21, lapse .56 and .65. Rescorla-Wagner on
+Held against NUTS (``pool_people``) on 30 simulated people, twice; SDs of group means in this way and in that. HOLMES,
+40 trials of conditioning: alpha .60 and .63, omega .54 and .51, beta .21 and .21, lapse .56 and .65. Rescorla-Wagner on
 compositional_3: learning rate .32 and .35, beta .19 and .25, lapse .31 and .28. It is meant for people who are spread
 like the prior, and has not been held against NUTS on real people, who may differ.
 """
