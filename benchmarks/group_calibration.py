@@ -127,7 +127,7 @@ def _done(
     with closing(do_all(function, tasks, workers=workers)) as results:
         for done, (index, result) in enumerate(results, start=1):
             if isinstance(result, Failure):
-                raise RuntimeError(result.traceback)
+                raise RuntimeError(f"{result.kind}: {result.message}\n{result.traceback}")
             yield index, result
             minutes = (time.monotonic() - begun) / 60
             left = minutes / done * (len(tasks) - done)
@@ -344,4 +344,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    # Workers look functions up by module, and cannot find those that keep a cache in one that is called __main__.
+    from benchmarks import group_calibration
+
+    group_calibration.main()

@@ -46,7 +46,7 @@ LOW, HIGH = 0.1, 3.0  # of alpha and Omega
 BETA = (1.0, 6.0)
 LAPSE = 0.02
 PRIORS = {"alpha": f"loguniform:{LOW},{HIGH}", "omega": f"loguniform:{LOW},{HIGH}", "beta": "uniform:1,6"}
-NODES, BETA_NODES, REPLICATES = 16, 25, 32
+NODES, BETA_NODES, REPLICATES = 24, 25, 32
 TOLERANCE = 0.03  # by which the correlation may be below that of the dense grid
 LIMITS = {"quick": 15.0, "default": 70.0}  # minutes
 ON_GRID = ("alpha", "omega", "beta")
@@ -127,6 +127,7 @@ def compared(people: pd.DataFrame, grid: pd.DataFrame, fit_name: str) -> Iterato
             **_with_interval(
                 "difference", float(correlation(truth, mean) - correlation(truth, on_grid)), of_fit - of_grid
             ),
+            "holds_its_own": bool(correlation(truth, mean) >= correlation(truth, on_grid) - TOLERANCE),
             "rmse": np.sqrt(np.mean((mean - truth) ** 2)),
             "grid_rmse": np.sqrt(np.mean((on_grid - truth) ** 2)),
             "coverage": own["covered"].mean(),

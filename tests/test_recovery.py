@@ -39,7 +39,7 @@ from tests.small_fits import OBSERVER, people, small_preset
 from tests.small_recovery import MODELS, exact_preset_file, with_short_searches, without_figures, without_pymc
 
 SEED = 12
-PEOPLE_OF_A_MODEL = 24
+PEOPLE_OF_A_MODEL = 20
 TABLES = {
     "recovery_people.csv": PEOPLE,
     "recovery.csv": RECOVERY,

@@ -9,13 +9,12 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from holmes_fit.choices import response_parameters
 from holmes_fit.errors import Problems, nearest
 from holmes_fit.filters.draws import stream_key
 from holmes_fit.models import MODELS, Model
-from holmes_fit.parameters import Parameter
 from holmes_fit.populations import Population, parse_population
 from holmes_fit.runs import Run
+from holmes_fit.simulation.plan import parameters_of
 from holmes_fit.spaces import FreeParameter, Space
 
 Origin = Literal["prior", "population", "posterior"]  # where truths come from
@@ -41,11 +40,6 @@ class Truth:
     model: str
     values: Mapping[str, float]
     like: str = ""
-
-
-def parameters_of(model: Model) -> tuple[Parameter, ...]:
-    """Return the parameters of a model and of its response rule."""
-    return (*model.parameters, *response_parameters(model.predicts_choices))
 
 
 def check_population(
