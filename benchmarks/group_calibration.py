@@ -110,6 +110,8 @@ def mixture_study(folder: Path) -> MixtureStudy:
 def do_cohort(task: tuple[Path, str, int]) -> list[Any]:
     """Simulate one cohort and pool it, or a set of mixtures of several frequencies."""
     folder, kind, number = task
+    # All of it with the first cohort: a process that grows later is taken for one that leaks, and started anew.
+    _ = group_study(folder).sampler, mixture_study(folder).sampler
     rng = np.random.default_rng([SEED, KINDS.index(kind), number])
     if kind == MIXTURE:
         return list(mixture_study(folder).cohorts([*FREQUENCIES, float(rng.random())], rng))

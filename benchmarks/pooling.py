@@ -112,7 +112,9 @@ class BlackBox(Op):
 
 def group_variables(prior: Scaled) -> tuple[Any, Any]:
     """Add the same priors of the group to the open model as the package has."""
-    mean = pm.Normal("mean", prior.mean, prior.mean_sd)
+    mean = pm.TruncatedNormal(
+        "mean", prior.mean, prior.mean_sd, lower=prior.lowest_mean, upper=prior.highest_mean, shape=len(prior.mean)
+    )
     log_excess = pm.Normal("log_excess", prior.log_excess, prior.log_excess_sd)
     spread = pm.Deterministic("spread", pt.sqrt(prior.least_spread**2 + pt.exp(2 * log_excess)))
     return mean, spread

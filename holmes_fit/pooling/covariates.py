@@ -150,7 +150,7 @@ def _check_covariate(table: pd.DataFrame, name: str, subjects: Sequence[str], pr
     elif _is_number(column) and not np.isfinite(column).all():
         problems.add(where, Quoted("values that are not finite"), "finite numbers")
     elif column.nunique() == 1:
-        problems.add(where, Quoted(f"{column.iloc[0]!r} for everyone"), "a covariate that differs between people")
+        problems.add(where, Quoted(f"{column.tolist()[0]!r} for everyone"), "a covariate that differs between people")
     elif not _is_number(column):
         empty = sorted(set(table[name].dropna().astype(str)) - set(column.astype(str)))
         for level in empty:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, Field, ValidationError
 from pydantic_core import ErrorDetails
 
-from holmes_fit.errors import InputError, Problem, Problems, Quoted, nearest, shown
+from holmes_fit.errors import InputError, Problem, Problems, nearest, shown
 from holmes_fit.models import MODELS, Model, is_number
 from holmes_fit.presets.entries import parameters_of, space_of
 from holmes_fit.presets.pooling import PoolingSettings
@@ -23,7 +22,7 @@ from holmes_fit.presets.tables import (
 )
 from holmes_fit.protocols.base import Name, Part
 from holmes_fit.spaces import Space
-from holmes_fit.study_files import study_folder
+from holmes_fit.study_files import find_toml, read_toml, shipped_names
 
 OF_THE_FILE = ("name", "about")  # these a file does not take from its base
 
@@ -51,7 +50,7 @@ class Preset(Part):
 
 def preset_names() -> tuple[str, ...]:
     """Return the names of the presets that come with the package, in alphabetical order."""
-    return tuple(sorted(path.stem for path in study_folder("fitting").glob("*.toml")))
+    return shipped_names("fitting")
 
 
 def load_preset(name_or_path: str | Path) -> Preset:
@@ -67,7 +66,7 @@ def load_preset(name_or_path: str | Path) -> Preset:
     InputError
         Listing everything that is wrong with the file: key, value seen, what is allowed.
     """
-    path = _file(name_or_path, Path(), "preset")
+    path = find_toml(name_or_path, "fitting", "preset")
     table = _complete_table(path, ())
     return _checked({"name": path.stem, **table}, path.name)
 
@@ -148,51 +147,21 @@ def _check_known(key: str, names: Iterable[str], known: Iterable[str], file: str
             problems.add(f"{file}, key {key}.{name}", name, f"one of {', '.join(listed)}", nearest(name, listed))
 
 
-def _file(name_or_path: str | Path, folder: Path, where: str) -> Path:
-    """Return the file of a shipped preset, or of a path, which may be relative to a folder."""
-    names = preset_names()
-    if isinstance(name_or_path, str) and name_or_path in names:
-        return study_folder("fitting") / f"{name_or_path}.toml"
-    path = folder / name_or_path
-    try:
-        found = path.is_file()
-    except (OSError, ValueError):  # a name that the file system cannot hold
-        found = False
-    if not found:
-        allowed = f"the path of a TOML file, or one of {', '.join(names)}"
-        raise InputError([Problem(where, shown(str(name_or_path)), allowed, nearest(str(name_or_path), names))])
-    return path
-
-
 def _complete_table(path: Path, above: tuple[Path, ...]) -> dict[str, Any]:
     """Return the content of a file over that of its base, which is checked on its own so that messages name it."""
-    table = _read(path)
+    table = read_toml(path)
     base = table.pop("base", None)
     if base is None:
         return table
     where = f"{path.name}, key base"
     if not isinstance(base, str):
         raise InputError([Problem(where, shown(base), "the name of a preset, or the path of one")])
-    below = _file(base, path.parent, where)
+    below = find_toml(base, "fitting", where, beside=path.parent)
     if below.resolve() in (chain := (*above, path.resolve())):
         raise InputError([Problem(where, shown(base), "a preset that is not built on this one")])
     inherited = _complete_table(below, chain)
     _checked({"name": below.stem, **inherited}, below.name)
     return overlaid({key: value for key, value in inherited.items() if key not in OF_THE_FILE}, table)
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_bytes().decode("utf-8-sig"))
-    except OSError as error:
-        raise InputError([Problem(str(path), error.strerror or "no access", "a file that can be read")]) from None
-    except UnicodeDecodeError as error:
-        seen, allowed = f"bytes that are no text, at position {error.start}", "TOML text in UTF-8"
-    except RecursionError:
-        seen, allowed = "brackets nested too deeply", "TOML"
-    except ValueError as error:
-        seen, allowed = str(error), "TOML"
-    raise InputError([Problem(path.name, shown(Quoted(seen)), allowed)])
 
 
 def _problem_of(detail: ErrorDetails, file: str) -> Problem:

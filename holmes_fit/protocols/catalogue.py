@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from holmes_fit.errors import InputError, Problem, Problems, Quoted, nearest, plain, shown
+from holmes_fit.errors import InputError, Problem, nearest, plain, shown
 from holmes_fit.protocols.schema import Protocol
-from holmes_fit.study_files import study_folder
+from holmes_fit.study_files import find_toml, parse_toml, read_toml, shipped_names
 
 
 def protocol_names() -> tuple[str, ...]:
     """Return the names of the protocols that come with the package, in alphabetical order."""
-    return tuple(sorted(path.stem for path in study_folder("protocols").glob("*.toml")))
+    return shipped_names("protocols")
 
 
 def protocol_file(name_or_path: str | Path) -> Path:
@@ -28,20 +27,7 @@ def protocol_file(name_or_path: str | Path) -> Path:
     InputError
         If there is no such protocol and no such file.
     """
-    names = protocol_names()
-    if isinstance(name_or_path, str) and name_or_path in names:
-        return study_folder("protocols") / f"{name_or_path}.toml"
-    path = Path(name_or_path)
-    try:
-        found = path.is_file()
-    except (OSError, ValueError):  # a name that the file system cannot hold
-        found = False
-    if found:
-        return path
-    problems = Problems()
-    advice = nearest(str(name_or_path), names)
-    problems.add("protocol", str(name_or_path), f"the path of a TOML file, or one of {', '.join(names)}", advice)
-    raise InputError(problems)
+    return find_toml(name_or_path, "protocols", "protocol")
 
 
 def load_protocol(name_or_path: str | Path) -> Protocol:
@@ -56,13 +42,16 @@ def load_protocol(name_or_path: str | Path) -> Protocol:
     ------
     InputError
         Listing everything that is wrong with the file: key, value seen, what is allowed.
+
+    Examples
+    --------
+    >>> import holmes_fit as hf
+    >>> protocol = hf.load_protocol("weather_prediction")
+    >>> list(protocol.features)
+    ['x1', 'x2', 'x3', 'x4']
     """
     path = protocol_file(name_or_path)
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise InputError([Problem(str(path), error.strerror or "no access", "a file that can be read")]) from None
-    return read_protocol(content, file=path.name, name=path.stem)
+    return _checked(read_toml(path), path.name, path.stem)
 
 
 def read_protocol(content: bytes | str, file: str = "protocol", name: str = "protocol") -> Protocol:
@@ -82,25 +71,15 @@ def read_protocol(content: bytes | str, file: str = "protocol", name: str = "pro
     InputError
         Listing everything that is wrong.
     """
-    table = _parse(content, file)
+    return _checked(parse_toml(content, file), file, name)
+
+
+def _checked(table: Mapping[str, Any], file: str, name: str) -> Protocol:
     try:
         return Protocol.model_validate({"name": name, **table})
     except ValidationError as error:
         problems = [problem for detail in error.errors() for problem in _problems_of(detail, file)]
         raise InputError(problems) from None
-
-
-def _parse(content: bytes | str, file: str) -> dict[str, Any]:
-    try:
-        text = content.decode("utf-8-sig") if isinstance(content, bytes) else content
-        return tomllib.loads(text)
-    except UnicodeDecodeError as error:
-        seen, allowed = f"bytes that are no text, at position {error.start}", "TOML text in UTF-8"
-    except RecursionError:
-        seen, allowed = "brackets nested too deeply", "TOML"
-    except ValueError as error:
-        seen, allowed = str(error), "TOML"
-    raise InputError([Problem(file, shown(Quoted(seen)), allowed)])
 
 
 def _problems_of(detail: ErrorDetails, file: str) -> Iterator[Problem]:
