@@ -19,9 +19,9 @@ import pytest
 from joblib.externals.loky.process_executor import _ExecutorManagerThread
 from threadpoolctl import threadpool_info
 
-from holmes_fit import workers
 from holmes_fit.errors import HolmesFitError, InputError
-from holmes_fit.workers import Failure, do_all, usable_cores
+from holmes_fit.workers import Failure, do_all, tasks, usable_cores
+from holmes_fit.workers import cluster as clusters
 
 POSIX_ONLY = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 
@@ -210,7 +210,7 @@ def test_stopping_right_after_a_task_is_given_makes_no_noise(monkeypatch: pytest
             raise KeyboardInterrupt("stopped")
         return wait(*arguments, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(workers, "wait", interrupted)
+    monkeypatch.setattr(tasks, "wait", interrupted)
     results = do_all(time.sleep, [0.0, *[60.0] * 9], workers=2)
     finished.append(next(results))
     with pytest.raises(KeyboardInterrupt, match="stopped"):
@@ -378,8 +378,8 @@ def test_a_cluster_that_loses_a_worker_loses_no_task(
 )
 def test_an_address_without_a_cluster_is_named(address: str, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed")
-    assert workers.CONNECT_SECONDS <= 10
-    monkeypatch.setattr(workers, "CONNECT_SECONDS", 1)
+    assert clusters.CONNECT_SECONDS <= 10
+    monkeypatch.setattr(clusters, "CONNECT_SECONDS", 1)
     with pytest.raises(InputError, match=f"option --dask: saw '{address}' .*{why}.*the address of a running Dask"):
         list(do_all(root, [1.0], dask=address))
 
@@ -391,14 +391,14 @@ def test_the_address_of_a_worker_is_no_address_of_a_cluster(cluster: object) -> 
 
 
 def test_a_cluster_with_another_version_is_refused(cluster: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "version", lambda package: "9.9")  # here, and not there
+    monkeypatch.setattr(clusters, "version", lambda package: "9.9")  # here, and not there
     with pytest.raises(InputError, match=r"saw workers with holmes-fit 0\..*; allowed: holmes-fit 9\.9"):
         list(do_all(root, [1.0], dask=cluster.scheduler_address))  # type: ignore[attr-defined]
 
 
 def test_a_cluster_without_workers_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     distributed = pytest.importorskip("distributed")
-    monkeypatch.setattr(workers, "FIRST_WORKER_SECONDS", 0.5)
+    monkeypatch.setattr(clusters, "FIRST_WORKER_SECONDS", 0.5)
     options = {"n_workers": 0, "dashboard_address": ":0", "silence_logs": logging.CRITICAL + 1}
     with (
         distributed.LocalCluster(**options) as empty,
@@ -409,7 +409,7 @@ def test_a_cluster_without_workers_is_refused(monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_cluster_that_ends_is_said_to_have_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     distributed = pytest.importorskip("distributed")
-    monkeypatch.setattr(workers, "CONNECT_SECONDS", 2)
+    monkeypatch.setattr(clusters, "CONNECT_SECONDS", 2)
     options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": ":0", "processes": False}
     options["protocol"] = "tcp://"
     ending = distributed.LocalCluster(silence_logs=logging.CRITICAL + 1, **options)
