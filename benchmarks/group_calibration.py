@@ -25,7 +25,7 @@ import pandas as pd
 from scipy.stats import binom
 
 from holmes_fit.fitting.plan import code_identity
-from holmes_fit.models import find_model
+from holmes_fit.models import Observer, find_model
 from holmes_fit.presets import Preset, load_preset
 from holmes_fit.recovery.calibration import CLEAN, SBC, sbc_summary
 from holmes_fit.recovery.group_calibration import (
@@ -37,7 +37,8 @@ from holmes_fit.recovery.group_calibration import (
     typical_group,
     widest_group,
 )
-from holmes_fit.recovery.shared_traces import POOL, SharedTraces, node_traces, shared_learner
+from holmes_fit.recovery.group_study import n_rows, rank_rows, row_traces
+from holmes_fit.recovery.shared_traces import POOL, SharedTraces, shared_learner
 from holmes_fit.runs import Run, open_run
 from holmes_fit.workers import Failure, do_all
 
@@ -65,15 +66,15 @@ def study_preset() -> Preset:
 
 def compute_traces(run: Run, workers: int | None) -> None:
     """Filter the trials at all nodes, where that is not done yet: a file for every value of alpha."""
-    tasks = [(model, row) for model in MODELS for row in range(learning_shape(model)[0])]
+    tasks = [(model, row) for model in MODELS for row in rows_of(model)]
     missing = [task for task in tasks if not run.path(traces_file(*task)).exists()]
     for index, traces in _done(traces_of_row, missing, workers, "traces"):
         with run.writing(traces_file(*missing[index])) as temporary, temporary.open("wb") as file:
             np.save(file, traces)
 
 
-def learning_shape(model: str) -> tuple[int, ...]:
-    return tuple(axis.nodes for axis in study_preset().space(find_model(model)).learning)
+def rows_of(model: str) -> range:
+    return range(n_rows(study_preset().space(find_model(model))))
 
 
 def traces_file(model: str, row: int) -> str:
@@ -83,15 +84,13 @@ def traces_file(model: str, row: int) -> str:
 def traces_of_row(task: tuple[str, int]) -> np.ndarray:
     """Return nodes x filters x trials, for all nodes of one value of alpha."""
     model, row = task
-    space, learner = study_preset().space(find_model(model)), shared_learner(PROTOCOL, SEED)
-    _, columns = learning_shape(model)
-    return np.stack([node_traces(space, learner, row * columns + column) for column in range(columns)])
+    return row_traces((study_preset().space(find_model(model)), shared_learner(PROTOCOL, SEED), Observer(), row))
 
 
 @cache
 def load_traces(folder: Path, model: str) -> SharedTraces:
     """Return the traces of a study."""
-    p_hat = np.concatenate([np.load(folder / traces_file(model, row)) for row in range(learning_shape(model)[0])])
+    p_hat = np.concatenate([np.load(folder / traces_file(model, row)) for row in rows_of(model)])
     preset = study_preset()
     return SharedTraces(preset.space(find_model(model)), shared_learner(PROTOCOL, SEED), p_hat, preset.likelihood)
 
@@ -178,13 +177,11 @@ def cohorts_of(run: Run, kind: str, type_of: type[Found]) -> list[Found]:
 
 def rank_table(cohorts: list[GroupCohort], parameters: list[str]) -> pd.DataFrame:
     """Return a row for every cohort, parameter and quantity."""
-    rows = []
-    for unit, cohort in enumerate(cohorts):
-        is_clean = bool(np.all(cohort.batch_sd < CLEAN))
-        for quantity, of_quantity in zip(("mean", "spread"), cohort.rank, strict=True):
-            for parameter, rank in zip(parameters, of_quantity, strict=True):
-                name = f"{quantity} of {parameter}"
-                rows.append(("group", POOLED_MODEL, name, unit, int(rank), RANKED, is_clean))
+    rows = [
+        row
+        for unit, cohort in enumerate(cohorts)
+        for row in rank_rows(POOLED_MODEL, parameters, str(unit), cohort.rank, cohort.batch_sd)
+    ]
     return pd.DataFrame(rows, columns=list(SBC))
 
 

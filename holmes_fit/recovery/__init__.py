@@ -2,7 +2,7 @@
 
 ``truths`` says who is simulated, ``people`` lets them answer, and ``plan`` puts a study together; ``study`` does it.
 ``estimates``, ``choosing``, ``power`` and ``calibration`` compare what was found with the truth, after ``pooled`` has
-made groups; ``words`` and ``figures`` say what came of it.
+made groups, and ``group_study`` calibrates pooling itself; ``words`` and ``figures`` say what came of it.
 """
 
 from __future__ import annotations

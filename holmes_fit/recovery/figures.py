@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from holmes_fit.recovery.group_study import QUANTITIES
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -45,8 +47,8 @@ def _figures(study: Recovery) -> Iterator[Drawn]:
         own = people[people["model"] == model]
         rows = 2 if own["pooled"].notna().any() else 1
         yield f"estimates_{model}", partial(_estimates, people=own, number=number), rows
-        of_model = ranks[ranks["model"] == model]
-        yield f"sbc_{model}", partial(_ranks, ranks=of_model, number=number), 2
+        for kind, of_kind in _kinds_of_ranks(ranks[ranks["model"] == model]):
+            yield f"sbc_{model}{kind}", partial(_ranks, ranks=of_kind, number=number), 2
     yield "recovery", partial(_measures, recovery=recovery, models=models), 1.6 * len(models)
     if len(study.models) > 1:
         confusion = study.confusion
@@ -56,6 +58,16 @@ def _figures(study: Recovery) -> Iterator[Drawn]:
         power = study.power
         if len(power):
             yield "power", partial(_power, power=power), 1.7
+
+
+def _kinds_of_ranks(ranks: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Give ranks of people's parameters, and those of group means and of spreads where there are any."""
+    of_groups = ranks["level"] == "group"
+    yield "", ranks[~of_groups]
+    for quantity in QUANTITIES:
+        chosen = ranks[of_groups & ranks["parameter"].str.startswith(f"{quantity} of ")]
+        if len(chosen):
+            yield f"_group_{quantity}", chosen
 
 
 def _estimates(figure: Figure, people: pd.DataFrame, number: int) -> None:
@@ -84,7 +96,9 @@ def _ranks(figure: Figure, ranks: pd.DataFrame, number: int) -> None:
     color = color_of(str(ranks["model"].iloc[0]), number)
     for column, parameter in enumerate(parameters):
         own = ranks[ranks["parameter"] == parameter]
-        rank_histogram(axes[0, column], own, color).set_title(parameter)
+        ax = rank_histogram(axes[0, column], own, color)
+        ax.set_title(parameter)
+        ax.set_ylabel("groups" if own["level"].iloc[0] == "group" else "people")
         rank_ecdf(axes[1, column], own, color)
     for ax in axes[:, 1:].flat:
         ax.set_ylabel("")

@@ -21,6 +21,7 @@ from holmes_fit.pooling import Sampling
 from holmes_fit.populations import Population
 from holmes_fit.presets import Preset, load_preset
 from holmes_fit.protocols import Protocol, load_protocol
+from holmes_fit.recovery.group_study import GroupPlan, plan_groups
 from holmes_fit.recovery.people import Copied, Generated, Sequences, simulate_people
 from holmes_fit.recovery.pooled import pooling_keys
 from holmes_fit.recovery.truths import (
@@ -55,6 +56,8 @@ class RecoveryPlan:
         How everyone is fitted, with all models; a cohort for each model that people follow.
     sampling
         How groups are sampled.
+    groups
+        The cohorts by which pooling is calibrated, if it is.
     seed
         Chooses all draws.
     """
@@ -64,6 +67,7 @@ class RecoveryPlan:
     population: Mapping[str, Population]
     fits: Mapping[str, Plan]
     sampling: Sampling
+    groups: GroupPlan | None
     seed: int
 
     @property
@@ -119,6 +123,7 @@ def plan_recovery(
     from_run: str | PathLike[str] | Run | HasRun | None = None,
     models: Sequence[str] | None = None,
     subjects: int | None = None,
+    groups: int = 0,
     preset: str | Path | Preset | None = None,
     fix: Mapping[str, float] | None = None,
     population: Mapping[str, float | str] | None = None,
@@ -136,6 +141,7 @@ def plan_recovery(
     problems = Problems()
     if subjects is not None:
         check_count("subjects", subjects, problems)
+    check_count("groups", groups, problems, least=0)
     check_count("seed", seed, problems, least=0)
     if from_run is not None and population:
         problems.add("argument population", dict(population), "nothing, as the values come from the fitted run")
@@ -168,7 +174,8 @@ def plan_recovery(
             truths[model.name] = draw_truths(space, n, seed=seed, population=spread, like=names)
     origin: Origin = "posterior" if fitted else "population" if spread else "prior"
     fits = {name: replace(template, cohort=_cohort(people, sequences, template)) for name, people in truths.items()}
-    return RecoveryPlan(truths, origin, spread, fits, sampling or _sampling(template), seed)
+    of_groups = plan_groups(next(iter(fits.values())), groups) if groups else None
+    return RecoveryPlan(truths, origin, spread, fits, sampling or _sampling(template), of_groups, seed)
 
 
 def _sampling(plan: Plan) -> Sampling:

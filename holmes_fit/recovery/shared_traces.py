@@ -12,7 +12,7 @@ People's own choices come from filters of other draws, at values between the nod
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,13 +27,13 @@ from holmes_fit.pooling import Lattices
 from holmes_fit.presets import LikelihoodSettings
 from holmes_fit.simulation import simulate
 from holmes_fit.spaces import Space
-from holmes_fit.trials import Learner
+from holmes_fit.trials import MISSED, Learner
 
 POOL = 256  # filters at each node, from which a person takes 32 or 64 at the defaults
 
 
 def shared_learner(protocol: str, seed: int) -> Learner:
-    """Return a learner with the trials that everyone sees; its choices mean nothing.
+    """Return a learner with the trials that everyone sees; nobody's choices are its own.
 
     Raises
     ------
@@ -46,7 +46,9 @@ def shared_learner(protocol: str, seed: int) -> Learner:
     return learners[0]
 
 
-def node_traces(space: Space, learner: Learner, node: int, pool: int = POOL) -> NDArray[np.float64]:
+def node_traces(
+    space: Space, learner: Learner, node: int, pool: int = POOL, observer: Observer | None = None
+) -> NDArray[np.float64]:
     """Return p-hat at one node of the learning parameters, filters x trials, as a fit of the learner would draw them.
 
     No other node has the same draws.
@@ -56,7 +58,7 @@ def node_traces(space: Space, learner: Learner, node: int, pool: int = POOL) -> 
     at = np.array([axis.positions[index] for axis, index in zip(space.learning, place, strict=True)])
     values = space.model_values(natural(space.learning, at))
     replicates = Replicates(pool, LATTICE + A_NODE * node)
-    return traces_of(space.model, [learner], values, Observer(), 0, replicates).p_hat[0]
+    return traces_of(space.model, [learner], values, observer or Observer(), 0, replicates).p_hat[0]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,12 +97,15 @@ class SharedTraces:
         Nodes x filters x trials.
     settings
         How many replicates a fit takes.
+    observer
+        How filters are run, of people and of fits alike.
     """
 
     space: Space
     learner: Learner
     p_hat: NDArray[np.float64]
     settings: LikelihoodSettings
+    observer: Observer = field(default_factory=Observer)
 
     def fit(self, learner: Learner, rng: np.random.Generator) -> SharedFit:
         """Compute the lattice of a person with these trials, as a fit does.
@@ -138,9 +143,10 @@ class SharedTraces:
         values = self.space.model_values(natural(self.space.learning, position[:n_learning]))
         response = self.space.response_values(natural(self.space.response, position[n_learning:]))
         key = np.uint64(rng.integers(1 << 63))
-        p_hat = self.space.model.p_hat(self.learner.observations, values, Observer(), key)[0]
-        chosen = rng.random(len(p_hat)) < choice_probability(p_hat, **response)
-        return replace(self.learner, subject=name, choices=chosen.astype(np.int8))
+        p_hat = self.space.model.p_hat(self.learner.observations, values, self.observer, key)[0]
+        chosen = (rng.random(len(p_hat)) < choice_probability(p_hat, **response)).astype(np.int8)
+        given = np.where(self.learner.choices == MISSED, np.int8(MISSED), chosen)  # nobody answers where they did not
+        return replace(self.learner, subject=name, choices=given)
 
 
 @dataclass(frozen=True)

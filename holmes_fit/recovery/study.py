@@ -22,6 +22,7 @@ from holmes_fit.recovery.calibration import person_ranks, sbc_summary
 from holmes_fit.recovery.choosing import confusion_table, model_table, scores_of
 from holmes_fit.recovery.estimates import error_table, people_table, recovery_table
 from holmes_fit.recovery.figures import draw_figures
+from holmes_fit.recovery.group_study import carry_out_groups, group_ranks
 from holmes_fit.recovery.plan import KIND, RecoveryPlan, plan_recovery
 from holmes_fit.recovery.pooled import EVERYONE, mixture_of, pool_study, pooled_table, pooling_keys
 from holmes_fit.recovery.power import power_table
@@ -31,6 +32,7 @@ from holmes_fit.trials import Cohort
 from holmes_fit.workers import Failure
 
 FOLDER = "recovery"  # within the run that a study is about
+GROUPS = "groups"  # within the study
 TEXT = (
     *("subject", "model", "parameter", "like", "scale", "at_bound", "warning", "estimator", "measure", "parameter_a"),
     *("parameter_b", "criterion", "chosen", "against", "rule", "level", "unit", "subset", "verdict"),
@@ -145,6 +147,7 @@ def recover(
     from_run: str | PathLike[str] | Run | HasRun | None = None,
     models: Sequence[str] | None = None,
     subjects: int | None = None,
+    groups: int = 0,
     out: str | PathLike[str] | None = None,
     preset: str | Path | Preset | None = None,
     fix: Mapping[str, float] | None = None,
@@ -173,6 +176,9 @@ def recover(
         Names from ``holmes_fit.MODELS``; ``flat`` and ``holmes`` by default, or the latent-cause models of the run.
     subjects
         The people that each model simulates: 100, or as many as the run has.
+    groups
+        Groups to draw from the prior of the group model, to calibrate pooling: 200 say much, and take long. Each is a
+        small cohort on the trials of the first person. None by default.
     out
         The folder of the study: a new one, or one in which the same was begun. ``recovery`` in the folder of the run
         by default.
@@ -192,12 +198,28 @@ def recover(
     progress
         Called with the number of pieces of work that are done, and their total: fits and groups.
 
+    Returns
+    -------
+    Recovery
+        The tables, of which ``parameters`` and ``confusion`` come first, and the folder with them and the figures.
+
     Raises
     ------
     InputError
         If an argument cannot be used, or the folder holds something else.
     HolmesFitError
         If results cannot be written, or the process of a fit died every time that it was tried.
+
+    Examples
+    --------
+    >>> import holmes_fit as hf
+    >>> study = hf.recover(from_run="runs/pilot", workers=1)  # people like those of the run, on their trials
+    >>> study.folder.name
+    'recovery'
+    >>> study.people[["model", "subject", "parameter", "truth", "mean", "pooled", "covered"]].shape
+    (32, 7)
+    >>> sorted(study.confusion["criterion"].unique())
+    ['bic', 'evidence', 'pooled']
     """
     check_workers(workers)
     plan = plan_recovery(
@@ -206,6 +228,7 @@ def recover(
         from_run=from_run,
         models=models,
         subjects=subjects,
+        groups=groups,
         preset=preset,
         fix=fix,
         population=population,
@@ -239,6 +262,15 @@ def read_recovery(folder: str | PathLike[str]) -> Recovery:
     ------
     InputError
         If the folder holds none.
+
+    Examples
+    --------
+    >>> import holmes_fit as hf
+    >>> study = hf.read_recovery("runs/pilot/recovery")
+    >>> study.models
+    ('flat', 'holmes')
+    >>> sorted(study.parameters["estimator"].unique())
+    ['map', 'mean', 'ml', 'pooled']
     """
     run = read_run(folder)
     if run.manifest.identity.get("kind") != KIND:
@@ -286,9 +318,20 @@ def carry_out_study(
         for model, own in plan.fits.items():
             stack.enter_context(own.open(cohort_folder(run.root, model)))
         pool_study(run, fits, plan.sampling, told.group_done)
-    write_tables(plan, run, fits)
+    ranks_of_groups = _calibrate_groups(plan, run, workers, dask, told)
+    write_tables(plan, run, fits, ranks_of_groups)
     draw_figures(Recovery(run))
     return {}
+
+
+def _calibrate_groups(
+    plan: RecoveryPlan, run: Run, workers: int | None, dask: str | None, told: _Told
+) -> pd.DataFrame | None:
+    if plan.groups is None:
+        return None
+    with plan.groups.open(run.root / GROUPS) as own:
+        carry_out_groups(plan.groups, own, workers=workers, dask=dask, done=told.group_done)
+        return group_ranks(plan.groups, own)
 
 
 class _Told:
@@ -299,7 +342,8 @@ class _Told:
         self._sizes = {model: len(list(own.keys)) for model, own in plan.fits.items()}
         self._n_fits = sum(self._sizes.values())
         self._groups_done = 0
-        self._total = self._n_fits + len(pooling_keys(plan.models))
+        of_groups = 0 if plan.groups is None else len(plan.groups.keys)
+        self._total = self._n_fits + len(pooling_keys(plan.models)) + of_groups
 
     def fits_of(self, model: str) -> OnProgress:
         before = sum(self._sizes[name] for name in list(self._sizes)[: list(self._sizes).index(model)])
@@ -310,15 +354,19 @@ class _Told:
         self._progress(self._n_fits + self._groups_done, self._total)
 
 
-def write_tables(plan: RecoveryPlan, run: Run, fits: Mapping[str, Fits]) -> None:
+def write_tables(
+    plan: RecoveryPlan, run: Run, fits: Mapping[str, Fits], ranks_of_groups: pd.DataFrame | None = None
+) -> None:
     """Compare everything with the truth, and write the tables of a study."""
     people = pd.concat(
         [people_table(plan.truths[model], own, pooled_table(run, model, own)) for model, own in fits.items()],
         ignore_index=True,
     )
-    ranks = pd.concat(
-        [person_ranks(plan.truths[model], own, plan.seed) for model, own in fits.items()], ignore_index=True
-    )
+    ranks = [person_ranks(plan.truths[model], own, plan.seed) for model, own in fits.items()]
+    tests = [sbc_summary(pd.concat(ranks), plan.follows_prior)]
+    if ranks_of_groups is not None:  # they are drawn from the prior of the group model, wherever people come from
+        ranks.append(ranks_of_groups)
+        tests.append(sbc_summary(ranks_of_groups))
     evidence = {model: scores_of(own, plan.models, "evidence") for model, own in fits.items()}
     mixtures = {model: mixture_of(run, model) for model in plan.models}
     tables = {
@@ -328,8 +376,8 @@ def write_tables(plan: RecoveryPlan, run: Run, fits: Mapping[str, Fits]) -> None
         "confusion.csv": confusion_table(fits, mixture_of(run, EVERYONE)),
         "model_recovery.csv": model_table(fits, mixtures, plan.seed),
         "power.csv": power_table(evidence, plan.seed),
-        "sbc.csv": ranks,
-        "sbc_summary.csv": sbc_summary(ranks, plan.follows_prior),
+        "sbc.csv": pd.concat(ranks, ignore_index=True),
+        "sbc_summary.csv": pd.concat(tests, ignore_index=True),
     }
     for name, table in tables.items():
         run.write_table(name, table)

@@ -139,23 +139,30 @@ def _power_lines(power: pd.DataFrame) -> Iterator[str]:
 
 def _calibration_lines(study: Recovery) -> Iterator[str]:
     summary = study.sbc_summary
-    if (summary["verdict"] == NO_TEST).all():
+    people, groups = (summary[summary["level"] == level] for level in ("person", "group"))
+    if (people["verdict"] == NO_TEST).all():
         yield (
             "Truths are not drawn from the fitting prior, so that coverage and ranks say how fits do for such people, "
             "not whether posteriors are calibrated."
         )
-        return
-    subsets = {"clean": "where the likelihood is precise (batch SD below 1 nat)", "all": "over everyone"}
+    else:
+        yield from _verdicts(people, "Calibration", "people")
+    if len(groups):
+        yield from _verdicts(groups, "Calibration of group means and spreads", "groups")
+
+
+def _verdicts(summary: pd.DataFrame, what: str, units: str) -> Iterator[str]:
+    subsets = {"clean": "where the likelihood is precise (batch SD below 1 nat)", "all": f"over all {units}"}
     for subset, words in subsets.items():
         own = summary[summary["subset"] == subset]
         tested = own[~own["verdict"].isin([NO_TEST, TOO_FEW])]
         failed = [f"{row.parameter} of {row.model}" for row in tested[tested["verdict"] == FAILS].itertuples()]
         if tested.empty:
-            yield f"Calibration {words}: too few people to tell."
+            yield f"{what} {words}: too few {units} to tell."
         elif failed:
-            yield f"Calibration {words} FAILS for {', '.join(failed)}: those posteriors cannot be taken at their word."
+            yield f"{what} {words} FAILS for {', '.join(failed)}: those posteriors cannot be taken at their word."
         else:
-            yield f"Calibration {words}: ranks of the truth are uniform for all {len(tested)} parameters."
+            yield f"{what} {words}: ranks of the truth are uniform for all {len(tested)} parameters."
 
 
 def _with_interval(found: Estimate, percent: bool = False) -> str:

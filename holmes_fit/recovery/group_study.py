@@ -1,0 +1,207 @@
+"""A study of groups in a folder: many small cohorts, each of a group from the prior of the group model, each pooled.
+
+Everyone sees the same trials, so that the filters at the nodes of the lattice run once for all (``shared_traces``).
+What is done with each cohort is in ``group_calibration``. Traces and cohorts are records of the study's folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, closing
+from dataclasses import asdict, dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from holmes_fit.errors import HolmesFitError, Problems, Quoted
+from holmes_fit.fitting.plan import Plan
+from holmes_fit.models import Observer
+from holmes_fit.pooling import GroupPrior
+from holmes_fit.recovery.calibration import CLEAN, SBC
+from holmes_fit.recovery.group_calibration import RANKED, GroupCohort, GroupStudy
+from holmes_fit.recovery.shared_traces import POOL, SharedTraces, node_traces
+from holmes_fit.runs import Key, Run, open_run, read_run
+from holmes_fit.spaces import Space
+from holmes_fit.trials import Learner
+from holmes_fit.workers import Failure, do_all
+
+KIND = "groups"
+TRACES, COHORT = "traces", "cohort"
+QUANTITIES = ("mean", "spread")
+
+
+@dataclass(frozen=True)
+class GroupPlan:
+    """How pooling is calibrated. Get one from :func:`plan_groups`, which checks it.
+
+    Parameters
+    ----------
+    fits
+        How everyone is fitted. Everyone sees the trials of the first person of its cohort.
+    cohorts
+        The number of groups of each model.
+    """
+
+    fits: Plan
+    cohorts: int
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models with particles; others have exact likelihoods, and nothing is gained from shared traces."""
+        return tuple(model.name for model in self.fits.models if model.uses_particles)
+
+    @property
+    def keys(self) -> list[Key]:
+        """The rows of all lattices, then the cohorts."""
+        rows: list[Key] = [
+            (TRACES, model, f"{row:03d}") for model in self.models for row in range(n_rows(self.space(model)))
+        ]
+        return rows + [(COHORT, model, f"{number:04d}") for model in self.models for number in range(self.cohorts)]
+
+    @property
+    def learner(self) -> Learner:
+        return self.fits.cohort.learners[0]
+
+    def space(self, model: str) -> Space:
+        return self.fits.spaces[model]
+
+    def open(self, out: str | PathLike[str]) -> AbstractContextManager[Run]:
+        """Open the folder of the study."""
+        own = {"kind": KIND, "prior": asdict(GroupPrior()), "cohorts": self.cohorts, "filters": POOL}
+        return open_run(out, identity={**self.fits.identity(), **own}, about={}, keys=self.keys)
+
+
+def plan_groups(fits: Plan, cohorts: int) -> GroupPlan:
+    """Plan cohorts on the trials of the first person.
+
+    Raises
+    ------
+    InputError
+        If that person is more than one learner, or no model has particles.
+    """
+    plan = GroupPlan(fits, cohorts)
+    problems = Problems()
+    learners = [learner for learner in fits.cohort.learners if learner.subject == plan.learner.subject]
+    if len(learners) > 1:
+        problems.add("argument groups", Quoted(f"people who begin {len(learners)} times"), "people who begin once")
+    if not plan.models:
+        problems.add("argument groups", Quoted("no model with latent causes"), "at least one, such as flat or holmes")
+    problems.raise_if_any()
+    return plan
+
+
+def n_rows(space: Space) -> int:
+    """Return how many pieces the lattice is filtered in: one for each value of the first learning parameter."""
+    return space.learning[0].nodes if space.learning else 1
+
+
+def row_traces(task: tuple[Space, Learner, Observer, int]) -> NDArray[np.float64]:
+    """Return p-hat at all nodes of a row of the lattice: nodes x filters x trials."""
+    space, learner, observer, row = task
+    columns = int(np.prod([axis.nodes for axis in space.learning[1:]], dtype=np.int64))
+    nodes = range(row * columns, (row + 1) * columns)
+    return np.stack([node_traces(space, learner, node, observer=observer) for node in nodes])
+
+
+def carry_out_groups(
+    plan: GroupPlan,
+    run: Run,
+    *,
+    workers: int | None = None,
+    dask: str | None = None,
+    done: Callable[[], None] = lambda: None,
+) -> None:
+    """Do what is missing: the traces first, then the cohorts of one model after those of another.
+
+    Parameters
+    ----------
+    plan
+        What is to be done.
+    run
+        The folder of the study, open. Workers read traces from there, so those of a cluster must see it too.
+    workers, dask
+        As for :func:`holmes_fit.fit`.
+    done
+        Called after each piece of work, those of earlier times included.
+    """
+    for _ in range(len(run.manifest.keys) - len(run.progress().missing)):
+        done()
+    missing = run.progress().missing
+    rows = [key for key in plan.keys if key in missing and key[0] == TRACES]
+    tasks: list[Any] = [(plan.space(model), plan.learner, plan.fits.observer, int(row)) for _, model, row in rows]
+    for key, p_hat in _results(row_traces, tasks, rows, workers, dask):
+        run.save_record(key, {}, {"p_hat": p_hat})
+        done()
+    cohorts = [key for key in plan.keys if key in missing and key[0] == COHORT]
+    tasks = [(plan, run.root, model, int(number)) for _, model, number in cohorts]
+    for key, found in _results(_cohort, tasks, cohorts, workers, dask):
+        facts = {"divergences": found.divergences, "r_hat": found.r_hat, "ess": found.ess}
+        run.save_record(key, facts, {"rank": found.rank, "batch_sd": found.batch_sd})
+        done()
+
+
+def _results(
+    function: Callable[[Any], Any], tasks: list[Any], keys: list[Key], workers: int | None, dask: str | None
+) -> Iterable[tuple[Key, Any]]:
+    with closing(do_all(function, tasks, workers=workers, dask=dask)) as results:
+        for number, result in results if tasks else ():
+            if isinstance(result, Failure):
+                raise HolmesFitError(f"{' '.join(keys[number])}: {result.kind}: {result.message}")
+            yield keys[number], result
+
+
+def _cohort(task: tuple[GroupPlan, Path, str, int]) -> GroupCohort:
+    """Draw one group, simulate its people, fit and pool them."""
+    plan, root, model, number = task
+    study = _loaded(plan, root, model)
+    rng = np.random.default_rng([plan.fits.seed, plan.models.index(model), number])
+    return study.cohort(study.draw_group(rng), rng)
+
+
+_STUDIES: dict[tuple[Path, str], GroupStudy] = {}  # in each process, the one that it works on: traces are large
+
+
+def _loaded(plan: GroupPlan, root: Path, model: str) -> GroupStudy:
+    if (root, model) not in _STUDIES:
+        _STUDIES.clear()
+        p_hat = all_traces(read_run(root), plan, model)
+        settings, observer = plan.fits.preset.likelihood, plan.fits.observer
+        _STUDIES[root, model] = GroupStudy(SharedTraces(plan.space(model), plan.learner, p_hat, settings, observer))
+    return _STUDIES[root, model]
+
+
+def all_traces(run: Run, plan: GroupPlan, model: str) -> NDArray[np.float64]:
+    """Return p-hat at all nodes of a model's lattice, once its rows are done."""
+    found = []
+    for row in range(n_rows(plan.space(model))):
+        record = run.load_record((TRACES, model, f"{row:03d}"))
+        if record is None:
+            raise HolmesFitError(f"The traces of {model} are damaged. Give the same command again.")
+        found.append(record.arrays["p_hat"])
+    return np.concatenate(found)
+
+
+def group_ranks(plan: GroupPlan, run: Run) -> pd.DataFrame:
+    """Return ``sbc.csv`` for groups: a row for every cohort, parameter, and mean or spread."""
+    rows: list[tuple[object, ...]] = []
+    for record in run.records():
+        if record.key[0] == COHORT:
+            _, model, number = record.key
+            rank, batch_sd = (np.asarray(record.arrays[name]) for name in ("rank", "batch_sd"))
+            names = [axis.name for axis in plan.space(model).free]
+            rows += rank_rows(model, names, f"group{number}", rank, batch_sd)
+    return pd.DataFrame(rows, columns=list(SBC))
+
+
+def rank_rows(
+    model: str, parameters: Iterable[str], unit: str, rank: NDArray[Any], batch_sd: NDArray[Any]
+) -> Iterable[tuple[object, ...]]:
+    """Give the rows of one cohort. It is clean if the likelihoods of all its people are."""
+    is_clean = bool(np.all(batch_sd < CLEAN))
+    for quantity, of_quantity in zip(QUANTITIES, rank, strict=True):
+        for parameter, own in zip(parameters, of_quantity, strict=True):
+            yield "group", model, f"{quantity} of {parameter}", unit, int(own), RANKED, is_clean

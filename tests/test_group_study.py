@@ -1,0 +1,125 @@
+"""Studies that calibrate pooling, in a folder: they go on where they were, and their ranks join those of people."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from holmes_fit.errors import InputError
+from holmes_fit.fitting.plan import plan_fit
+from holmes_fit.presets import Preset, load_preset
+from holmes_fit.recovery import plan_recovery
+from holmes_fit.recovery import study as studies
+from holmes_fit.recovery.calibration import SBC
+from holmes_fit.recovery.group_calibration import RANKED, GroupCohort, GroupStudy
+from holmes_fit.recovery.group_study import COHORT, TRACES, all_traces, carry_out_groups, group_ranks, plan_groups
+from holmes_fit.recovery.shared_traces import node_traces
+from holmes_fit.simulation import simulate
+
+SEED = 4
+NODES = {"alpha": 3, "omega": 3, "beta": 6, "lapse": 5}
+
+
+def tiny_preset() -> Preset:
+    table = load_preset("quick").model_dump(exclude_none=True)
+    for name, nodes in NODES.items():
+        table["parameters"][name]["nodes"] = nodes
+    return Preset.model_validate(table)
+
+
+@pytest.fixture
+def pooled(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, int]]:
+    """Draw a few filters only, and let cohorts be found without sampling; return where each group's mean was."""
+    groups: list[dict[str, int]] = []
+
+    def cohort(self: GroupStudy, group: object, rng: np.random.Generator) -> GroupCohort:
+        n = len(self.traces.space.free)
+        groups.append({"nodes": len(self.traces.p_hat)})
+        people = np.zeros((2, n))
+        rank = rng.integers(RANKED + 1, size=(2, n))
+        batch_sd = np.array([0.5, 2.0 if len(groups) == 1 else 0.9])
+        return GroupCohort(rank, *[people] * 5, batch_sd, np.array([8, 8]), divergences=0, r_hat=1.0, ess=500.0)
+
+    monkeypatch.setattr(GroupStudy, "cohort", cohort)
+    few = lambda *task, observer: node_traces(*task, pool=2, observer=observer)  # noqa: E731
+    monkeypatch.setattr("holmes_fit.recovery.group_study.node_traces", few)
+    return groups
+
+
+def test_a_study_goes_on_where_it_was(tmp_path: Path, pooled: list[dict[str, int]]) -> None:
+    cohort = simulate("conditioning", subjects=2, seed=SEED).cohort
+    plan = plan_groups(plan_fit(cohort, ("bias", "flat"), preset=tiny_preset(), seed=SEED), 3)
+    assert plan.keys == [(TRACES, "flat", f"{n:03d}") for n in range(3)] + [
+        (COHORT, "flat", f"{n:04d}") for n in range(3)
+    ]
+    told: list[int] = []
+
+    def stop_after_four() -> None:
+        told.append(1)
+        if len(told) == 4:
+            raise KeyboardInterrupt("enough")
+
+    with plan.open(tmp_path / "groups") as run, pytest.raises(KeyboardInterrupt, match="enough"):
+        carry_out_groups(plan, run, workers=1, done=stop_after_four)
+    assert len(pooled) == 1
+    with plan.open(tmp_path / "groups") as run:
+        carry_out_groups(plan, run, workers=1, done=lambda: told.append(1))
+    assert len(pooled) == 3
+    assert len(told) == 4 + 6
+    assert not run.progress().missing
+
+
+def test_ranks_have_a_row_for_each_group_parameter_and_quantity(tmp_path: Path, pooled: list[dict[str, int]]) -> None:
+    cohort = simulate("conditioning", subjects=2, seed=SEED).cohort
+    plan = plan_groups(plan_fit(cohort, ("flat",), preset=tiny_preset(), seed=SEED), 2)
+    told: list[int] = []
+    for _ in range(2):  # the second time, everything is there
+        with plan.open(tmp_path / "groups") as run:
+            carry_out_groups(plan, run, workers=1, done=lambda: told.append(1))
+    assert len(told) == 2 * len(plan.keys)
+    assert pooled == [{"nodes": 9}, {"nodes": 9}]
+    ranks = group_ranks(plan, run)
+    assert tuple(ranks.columns) == SBC
+    free = [axis.name for axis in plan.space("flat").free]
+    wanted = [f"{quantity} of {name}" for quantity in ("mean", "spread") for name in free]
+    assert ranks["parameter"].tolist() == 2 * wanted
+    assert ranks.groupby("unit", sort=False)["clean"].first().tolist() == [False, True]
+    record = run.load_record((COHORT, "flat", "0001"))
+    assert record is not None
+    np.testing.assert_array_equal(ranks["rank"].tail(len(wanted)), np.ravel(record.arrays["rank"]))
+    in_place = node_traces(plan.space("flat"), plan.learner, 4, 2)
+    np.testing.assert_array_equal(all_traces(run, plan, "flat")[4], in_place)
+
+
+def test_people_who_begin_anew_and_models_without_causes_are_refused() -> None:
+    several = plan_fit(simulate("shepard", subjects=1, seed=SEED).cohort, ("bias",))
+    both = r"saw people who begin 6 times; allowed: people who begin once.*\n.*saw no model with latent causes"
+    with pytest.raises(InputError, match=both):
+        plan_groups(several, 2)
+
+
+def test_a_recovery_tells_its_groups_from_its_people(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Groups are from the prior of the group model, and can be tested even where people are not from theirs."""
+    plan = plan_recovery(
+        "conditioning", models=("flat",), subjects=2, groups=30, population={"alpha": 1.0}, preset=tiny_preset()
+    )
+    assert plan.groups is not None
+    assert plan.groups.learner.subject == plan.truths["flat"][0].subject
+    written: dict[str, pd.DataFrame] = {}
+    run = SimpleNamespace(write_table=lambda name, table: written.update({name: table}))
+    person = pd.DataFrame([("person", "flat", "alpha", f"s{i}", i, 99, True) for i in range(30)], columns=list(SBC))
+    group = pd.DataFrame(
+        [("group", "flat", "mean of alpha", f"g{i}", 0, 99, True) for i in range(30)], columns=list(SBC)
+    )
+    monkeypatch.setattr(studies, "person_ranks", lambda truths, fits, seed: person)
+    for name in ("people_table", "pooled_table", "recovery_table", "error_table", "scores_of", "mixture_of"):
+        monkeypatch.setattr(studies, name, lambda *args: pd.DataFrame())
+    for name in ("confusion_table", "model_table", "power_table"):
+        monkeypatch.setattr(studies, name, lambda *args: pd.DataFrame())
+    studies.write_tables(plan, run, {"flat": None}, group)  # type: ignore[arg-type, dict-item]
+    verdicts = written["sbc_summary.csv"].set_index(["level", "subset"])["verdict"]
+    assert verdicts["person", "all"].startswith("no test")
+    assert verdicts["group", "all"] == "fails"  # every rank is 0
+    assert written["sbc.csv"]["level"].tolist() == ["person"] * 30 + ["group"] * 30
