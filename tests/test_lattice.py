@@ -341,6 +341,24 @@ def test_computed_nodes_are_kept_and_the_others_lie_between() -> None:
     assert np.all((between >= low - 1e-9) & (between <= high + 1e-9))
 
 
+def test_noise_does_not_lower_the_evidence() -> None:
+    """The likelihood is 1 everywhere, and batches are fair but noisy estimates of it: so is their evidence."""
+    task = a_task("flat", QUICK, alpha=1.0)
+    rng = np.random.default_rng(5)
+    found = []
+    for _ in range(40):
+        explored = Explored(task)
+        first = np.ix_(*first_nodes(explored.learning_shape))
+        explored.replicates[first] = BATCHES
+        shape = explored.log_mean.sum(axis=0)[0][first].shape[:2]
+        luck = rng.normal(-0.5, 1.0, size=(BATCHES, *shape))  # exp of it has the mean 1
+        at_nodes = luck.reshape(*luck.shape, *[1] * len(explored.response_shape))
+        for batch in range(BATCHES):
+            explored.log_mean[0, batch][first] = at_nodes[batch]
+        found.append(np.exp(posterior_of(explored).log_evidence))
+    assert np.mean(found) == pytest.approx(1.0, abs=4 * np.std(found, ddof=1) / np.sqrt(len(found)))
+
+
 def test_replicates_are_raised_where_the_mass_is() -> None:
     task = a_task("holmes", QUICK, protocol="compositional_2", alpha=0.5)
     explored = explore(replace(task, space=with_nodes(task.space, beta=8, lapse=4)), 8)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import PchipInterpolator
+from scipy.interpolate import PchipInterpolator, make_interp_spline
 from scipy.special import logsumexp
 
 from holmes_fit.lattice.task import A_NODE, LATTICE, Task, log_prior_mass
@@ -90,18 +90,39 @@ class Explored:
         return self.replicates > 0
 
     def batch_surfaces(self) -> Iterator[NDArray[np.float64]]:
-        """Yield the log-likelihood of each batch on the whole lattice: learning nodes x response nodes.
+        """Yield the log-likelihood of each batch on the whole lattice, interpolated between computed nodes.
 
-        Between computed nodes it is interpolated, monotonically, so that steep slopes far away cannot ring.
+        Learning nodes x response nodes.
         """
         first = first_nodes(self.learning_shape)
+        between = _of_estimates if self.task.is_noisy else _of_exact_values
         for batch in range(BATCHES):
             total = self.log_mean[:, batch].sum(axis=0)
-            filled = total[np.ix_(*first)] if first else total
-            for axis, nodes in enumerate(first):
-                if len(nodes) > 1:
-                    filled = PchipInterpolator(nodes, filled, axis=axis)(np.arange(self.learning_shape[axis]))
-            yield np.where(np.isnan(total), filled, total)
+            yield np.where(np.isnan(total), between(total, first), total) if first else total
+
+
+def _of_exact_values(surface: NDArray[np.float64], first: list[NDArray[np.intp]]) -> NDArray[np.float64]:
+    """Interpolate log-likelihoods from the first nodes, monotonically, so that steep slopes far away cannot ring."""
+    filled = surface[np.ix_(*first)]
+    for axis, nodes in enumerate(first):
+        if len(nodes) > 1:
+            filled = PchipInterpolator(nodes, filled, axis=axis)(np.arange(surface.shape[axis]))
+    return filled
+
+
+def _of_estimates(surface: NDArray[np.float64], first: list[NDArray[np.intp]]) -> NDArray[np.float64]:
+    """Interpolate likelihoods from the first nodes, linearly, so that their sum has the right mean.
+
+    The mean of noisy logarithms lies below the logarithm of the mean, by half their variance. Interpolated logarithms
+    would make the evidence too low, and that of the noisier model lower.
+    """
+    learning = tuple(range(len(first)))
+    highest = np.nanmax(surface, axis=learning, keepdims=True)
+    filled = np.exp(surface[np.ix_(*first)] - highest)
+    for axis, nodes in enumerate(first):
+        if len(nodes) > 1:
+            filled = make_interp_spline(nodes, filled, k=1, axis=axis)(np.arange(surface.shape[axis]))
+    return np.log(np.maximum(filled, np.finfo(np.float64).tiny)) + highest
 
 
 def first_nodes(shape: tuple[int, ...]) -> list[NDArray[np.intp]]:
