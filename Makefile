@@ -14,7 +14,7 @@ STAMP = $(VENV)/.installed
 LOCK_VENV = build/lock
 
 .DEFAULT_GOAL := help
-.PHONY: help env test check format bench examples replicate coverage calibration searches recovery lock clean
+.PHONY: help env test check format demo bench examples replicate coverage calibration searches recovery lock clean
 .PHONY: faults soak fuzz audit wheel lines
 
 help: ## List the targets
@@ -48,6 +48,19 @@ format: env ## Format the code and apply the safe fixes
 	"$(BIN)/ruff" format .
 	"$(BIN)/ruff" check --fix .
 
+# Some five minutes on two cores. What is done stays in runs/demo, and is not done again. Results with warnings, exit
+# code 3, are reported all the same: the report shows the warnings.
+demo: env ## Simulate eight people, fit, compare and report them, as a quick look
+	mkdir -p runs && "$(BIN)/holmes-fit" simulate --protocol weather_prediction --subjects 8 --model holmes \
+		--alpha lognormal:0.8,0.5 --omega lognormal:0.3,0.4 --beta lognormal:4,0.3 --lapse logitnormal:0.02,0.5 \
+		--missed 0.02 --seed 1 --force --out runs/demo.csv
+	"$(BIN)/holmes-fit" check runs/demo.csv --protocol weather_prediction
+	"$(BIN)/holmes-fit" fit runs/demo.csv --protocol weather_prediction --models flat,holmes --quick --out runs/demo
+	"$(BIN)/holmes-fit" pool runs/demo || test $$? -eq 3
+	"$(BIN)/holmes-fit" compare runs/demo || test $$? -eq 3
+	"$(BIN)/holmes-fit" recover --from runs/demo --subjects 4 || test $$? -eq 3
+	"$(BIN)/holmes-fit" report runs/demo --force --out runs/demo.pdf
+
 bench: env ## Time the particle filter, fits of a cohort, and pooling
 	"$(BIN)/python" -m benchmarks.kernel
 	"$(BIN)/python" -m benchmarks.fit
@@ -62,6 +75,21 @@ examples: env ## Simulate the example cohorts in data/ again
 		--alpha lognormal:0.8,0.5 --omega lognormal:0.3,0.4 --param patient.omega=lognormal:1.5,0.4 \
 		--beta lognormal:2,0.3 --lapse logitnormal:0.03,0.5 \
 		--missed 0.02 --seed 2 --force --out data/weather_prediction.csv
+
+# Takes about half an hour on two cores; stopped, it goes on where it was.
+.PHONY: sample
+sample: env ## Fit an example cohort, and write the sample report from it
+	"$(BIN)/holmes-fit" fit data/weather_prediction.csv --protocol weather_prediction \
+		--models flat,holmes,bias,rescorla_wagner --out runs/sample
+	"$(BIN)/holmes-fit" pool runs/sample
+	"$(BIN)/holmes-fit" compare runs/sample
+	"$(BIN)/holmes-fit" recover --from runs/sample --models flat,holmes --subjects 12 --quick
+	"$(BIN)/holmes-fit" report runs/sample --out reports/sample_cohort.pdf --force
+
+# Needs pdftoppm, which is part of Poppler.
+.PHONY: picture
+picture: ## Draw the picture in the README from the first page of the sample report
+	pdftoppm -r 80 -f 1 -singlefile -png reports/sample_cohort.pdf reports/report_page
 
 # Takes half an hour on two cores; stopped, it goes on where it was. The tables are kept in reports/replication.
 replicate: env ## Reproduce the paper, as written and as published

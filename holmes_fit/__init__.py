@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from holmes_fit.protocols import protocol_names as protocol_names
     from holmes_fit.recovery import read_recovery as read_recovery
     from holmes_fit.recovery import recover as recover
+    from holmes_fit.reporting.cohort import draw as draw
     from holmes_fit.reporting.cohort import report as report
     from holmes_fit.simulation import simulate as simulate
     from holmes_fit.tracing import trace as trace
@@ -37,6 +38,7 @@ _HOME = {
     "MODELS": "models",
     "Observer": "models",
     "compare": "comparison",
+    "draw": "reporting.cohort",
     "fit": "fitting",
     "load_protocol": "protocols",
     "plan": "planning",
@@ -60,6 +62,7 @@ __all__ = [
     "Observer",
     "__version__",
     "compare",
+    "draw",
     "fit",
     "load_protocol",
     "plan",

@@ -57,6 +57,16 @@ def trace_cohort(
     ------
     InputError
         Naming every argument that cannot be used.
+
+    Examples
+    --------
+    >>> import holmes_fit as hf
+    >>> cohort = hf.read_cohort("pilot.csv", "weather_prediction")
+    >>> traces = hf.trace_cohort(cohort, "flat", {"alpha": 1.0, "omega": 0.5}, replicates=2)
+    >>> list(traces.columns)
+    ['subject', 'restart', 'trial', 'replicate', 'p_hat']
+    >>> len(traces) == 2 * len(cohort.trials)
+    True
     """
     chosen = find_model(model)
     given = dict(values or {})

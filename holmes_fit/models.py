@@ -48,6 +48,14 @@ class Observer:
         the authors' published code.
     max_depth, max_branches
         Limits on the levels of a tree and the branches at a level. A model's own limits hold as well.
+
+    Examples
+    --------
+    >>> import holmes_fit as hf
+    >>> as_in_the_paper = hf.Observer(particles=1000, resampling="multinomial")
+    >>> hf.Observer(resampling="stratified")
+    Traceback (most recent call last):
+    holmes_fit.errors.InputError: argument resampling: saw 'stratified'; allowed: 'systematic' or 'multinomial'.
     """
 
     particles: int = 200

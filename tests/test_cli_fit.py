@@ -74,7 +74,12 @@ def test_a_run_says_what_it_does_and_what_came_of_it(study: Study, capsys: pytes
     assert said[1].startswith("This is a first look: few replicates.")
     assert said[2] == "That takes less than a minute with 1 process."
     assert said[3] == "fitting: 0 of 4"
-    assert said[-1] == "fitting: 4 of 4"
+    assert said[-4:] == [
+        "fitting: 4 of 4",
+        "Next:",
+        f"  holmes-fit pool {study.out}",
+        f"  holmes-fit compare {study.out}",
+    ]
     table = [line.split() for line in out.splitlines()]
     assert table[0] == ["model", "people", "alpha", "omega", "log", "evidence", "noisy", "at", "a", "bound"]
     assert table[1][:2] == ["flat", "2"]
@@ -147,8 +152,8 @@ def test_people_who_cannot_be_fitted_are_named_at_the_end(
     study.data.write_text(study.data.read_text().replace("s02,", f"{name},"), encoding="utf-8")
     monkeypatch.setattr(cohort, "fit_person", failing_for(name))
     code, out, err = run(capsys, *study.command("--quiet"))
-    assert (code, err) == (0, "")
-    assert out.splitlines() == [
+    assert (code, out) == (3, "")
+    assert err.splitlines() == [
         "2 fits could not be made; the rest are not affected:",
         r"  'zero\u200bwidth' with flat: it cannot be done",
         r"  'zero\u200bwidth' with bias: it cannot be done",
@@ -164,10 +169,10 @@ def test_sums_of_evidence_are_over_the_same_people(
         return fit_person(task, preset)
 
     monkeypatch.setattr(cohort, "fit_person", fails_once)
-    code, out, _ = run(capsys, *study.command())
-    assert code == 0
+    code, out, err = run(capsys, *study.command())
+    assert code == 3
     assert "The sums are over the 1 person fitted with every model." in out
-    assert "s01 with flat: RuntimeError: boom" in out
+    assert "s01 with flat: RuntimeError: boom" in err
     models = pd.read_csv(study.out / "models.csv").set_index(["model", "subject"])
     shown = {row.split()[0]: row.split()[4] for row in out.splitlines()[1:3]}
     assert shown == {name: f"{models.loc[(name, 's02'), 'log_evidence']:.1f}" for name in ("flat", "bias")}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from holmes_fit import comparison, simulate
@@ -69,7 +71,7 @@ def test_pooling_leaves_tables_and_says_what_was_found(
     assert code == 0
     assert out.startswith("bias: 6 people pooled.\n  choice_probability: group median ")
     assert "choice_probability, group: young - old: " in out
-    assert err == "pooling bias ...\n"
+    assert err.startswith("pooling bias ...\nNext:\n  holmes-fit compare ")
     run = read_run(run_folder)
     (row,) = run.read_table("pooling.csv", ("warning",)).fillna({"warning": ""}).to_dict("records")
     assert (row["model"], row["n_subjects"], row["formulas"]) == ("bias", 6, formula)
@@ -88,10 +90,15 @@ def test_too_few_draws_end_with_a_warning_and_its_code(
 ) -> None:
     """Two chains of 50 draws cannot have 400 effective ones."""
     command = ["pool", run_folder, "--preset", preset(tmp_path, chains=2, tune=50, draws=50), "--workers", 1]
-    code, out, err = call(capsys, *command, "--quiet")
-    assert (code, out) == (3, "")
+    code, out, err = call(capsys, *command, "--quiet", "--json")
+    assert code == 3
     assert err.startswith("Not converged: bias. Do not report these numbers. Take more draws: ")
     assert "draws = 100" in err
+    said = json.loads(out)
+    assert (said["command"], said["exit_code"], said["warnings"]) == ("pool", 3, [err.rstrip("\n")])
+    assert [each["model"] for each in said["models"]] == ["bias"]
+    assert {each["quantity"] for each in said["group"]} == {"mean", "median", "spread"}
+    assert all(Path(path).is_file() for path in said["written"])
     run = read_run(run_folder)
     (row,) = run.read_table("pooling.csv", ("warning",)).to_dict("records")
     assert "not above 400" in row["warning"]
@@ -120,7 +127,13 @@ def test_a_comparison_ends_as_its_diagnostics_say(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     found = SimpleNamespace(
-        converged=code == 0, mixture=SimpleNamespace(diagnostics=mixture), diagnostics={"flat": group}
+        converged=code == 0,
+        mixture=SimpleNamespace(diagnostics=mixture),
+        diagnostics={"flat": group},
+        models=pd.DataFrame({"model": ["flat", "holmes"], "exceedance": [0.25, np.nan]}),
+        frequencies=pd.DataFrame(),
+        people=pd.DataFrame(),
+        warnings=[],
     )
     given: dict[str, object] = {}
     monkeypatch.setattr(comparison, "compare", lambda *names, **options: given.update(options, names=names) or found)
@@ -128,7 +141,14 @@ def test_a_comparison_ends_as_its_diagnostics_say(
     command = ["compare", "runs/pilot", "--models", "flat, holmes", "--by", "site", "--leave-out", "s1", "--seed", 5]
     ended, out, err = call(capsys, *command)
     assert (ended, out) == (code, "half of them\n")
-    assert err.startswith(said)
+    assert err.startswith(said or "Next:\n  holmes-fit recover --from runs/pilot\n  holmes-fit report runs/pilot --out")
+    for_programs = json.loads(call(capsys, *command, "--json")[1])
+    assert (for_programs["exit_code"], for_programs["words"]) == (code, "half of them")
+    assert for_programs["models"] == [
+        {"model": "flat", "exceedance": 0.25},
+        {"model": "holmes", "exceedance": None},
+    ]
+    assert len(for_programs["warnings"]) == (code == 3)
     assert given["names"] == (Path("runs/pilot"), ["flat", "holmes"])
     assert (given["by"], given["leave_out"]) == ("site", ["s1"])
     assert isinstance(given["sampling"], Sampling)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import subprocess
 import sys
 from dataclasses import asdict
@@ -104,10 +105,14 @@ def test_a_run_is_recovered_into_its_own_folder(small: Study, capsys: pytest.Cap
 
 
 def test_values_are_used_and_calibration_is_not_judged(small: Study, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = run(capsys, *small.command("--param", "choice_probability=0.7"))
+    code, out, err = run(capsys, *small.command("--param", "choice_probability=0.7", "--json"))
     assert code == 0
     assert "but for choice_probability 0.7. So calibration cannot be judged." in err
-    assert "the truth is the same for everyone" in out
+    said = json.loads(out)
+    assert "the truth is the same for everyone" in said["words"]
+    assert (said["command"], said["folder"], said["warnings"]) == ("recover", str(small.out), [])
+    assert {each["parameter"] for each in said["parameters"]} == {"choice_probability"}
+    assert {str(small.out / name) for name in ("recovery.csv", "confusion.csv")} < set(said["written"])
     assert set(read_recovery(small.out).truth["value"]) == {0.7}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -327,8 +328,11 @@ def test_the_same_command_makes_the_same_files_and_other_sizes_cost_no_fits(
     assert "12 of 12 are done already." in err
     assert set(planned.table["subjects"]) == {4}
     assert out.splitlines()[0] == planned.recommendation
-    code, _, _ = run(capsys, *asked.command(), "-q")
-    assert code == 0
+    code, out, err = run(capsys, *asked.command(), "-q", "--json")
+    assert (code, err) == (0, "")
+    said = json.loads(out)
+    assert (said["command"], said["words"]) == ("plan", read_plan(asked.out).recommendation)
+    assert len(said["plan"]) == 8
     code, out, _ = run(capsys, "status", str(asked.out))
     assert code == 0
     assert [line.split() for line in out.splitlines() if line.startswith("done")] == [

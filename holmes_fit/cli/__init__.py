@@ -7,6 +7,8 @@ import io
 import sys
 from collections.abc import Sequence
 
+import typer
+
 from holmes_fit.cli import (
     check,
     compare,
@@ -22,7 +24,9 @@ from holmes_fit.cli import (
     status,
     trace,
 )
-from holmes_fit.cli.app import app, in_one_line
+from holmes_fit.cli.app import app
+from holmes_fit.cli.libraries import silence_libraries
+from holmes_fit.cli.output import BAD_INPUT, FAILED, FINE, INTERRUPTED, Output, in_one_line
 from holmes_fit.errors import HolmesFitError, InputError
 
 __all__ = [
@@ -43,11 +47,11 @@ __all__ = [
     "trace",
 ]
 
-BAD_INPUT, FAILED, INTERRUPTED = 2, 1, 130
-
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command, and end with its exit code: 2 for bad input, 1 for a failure, 130 for Ctrl-C.
+    """Run a command, and end with its exit code.
+
+    It is 0 if all is fine, 1 after a failure, 2 for bad input, 3 if there are results with warnings, 130 after Ctrl-C.
 
     Parameters
     ----------
@@ -55,17 +59,30 @@ def main(arguments: Sequence[str] | None = None) -> None:
         What follows ``holmes-fit``; the command line if left out.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in given
+    if arguments is None and not debug:
+        silence_libraries()
     _print_whatever_the_terminal_can()
+    say = Output(as_json="--json" in given)
     try:
-        app(given, prog_name="holmes-fit")
+        # With JSON, what is wrong with the options must not be printed, but come back.
+        code = app(given, prog_name="holmes-fit", obj=say, standalone_mode=not say.as_json) or FINE
     except InputError as error:
-        _fail("\n".join(map(in_one_line, error.problems)), BAD_INPUT)
-    except KeyboardInterrupt:
-        _fail("stopped", INTERRUPTED)
+        say.refuse(error)
+        code = BAD_INPUT
+    except typer.TyperException as error:
+        say.fail(in_one_line(error.format_message()))
+        code = BAD_INPUT
+    except KeyboardInterrupt:  # between commands; those that are at work say more
+        say.fail(say.when_stopped)
+        code = INTERRUPTED
     except Exception as error:
-        if "--debug" in given:
+        if debug:
             raise
-        _fail(in_one_line(_what_happened(error)), FAILED)
+        say.fail(in_one_line(_what_happened(error)))
+        code = FAILED
+    say.end(code)
+    sys.exit(code)
 
 
 def _what_happened(error: Exception) -> str:
@@ -74,11 +91,6 @@ def _what_happened(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.strerror}: {error.filename!r}" if error.filename else error.strerror
     return f"unexpected error, {type(error).__name__}: {error}. Run holmes-fit --debug ... to see where."
-
-
-def _fail(message: str, code: int) -> None:
-    print(message, file=sys.stderr)
-    sys.exit(code)
 
 
 def _print_whatever_the_terminal_can() -> None:

@@ -1,25 +1,88 @@
-"""The application to which the commands belong, and the options that all of them share."""
+"""The application to which the commands belong, and what all of them have in common."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import contextlib
+import functools
+import inspect
+import sys
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar
 
 import typer
 
-from holmes_fit.errors import plain
+from holmes_fit.cli.output import INTERRUPTED, Output
 
 # Plain text: square brackets in help are brackets, and nothing heavy is loaded to show it.
-app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but problems.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for programs.")]
+
+Function = TypeVar("Function", bound=Callable[..., None])
+GIVEN = ("say", "context")  # arguments of commands that are no options
+
+
+def command(*lines: str, of: typer.Typer = app) -> Callable[[Function], Function]:
+    """Make a command of a function, with examples, ``--quiet`` and ``--json``.
+
+    The function says what it has to say with its argument ``say``. Then it ends with the exit code that follows from
+    that, and with 130 if it is stopped.
+
+    Parameters
+    ----------
+    lines
+        The examples.
+    of
+        The application, or a group of commands.
+    """
+
+    def register(function: Function) -> Function:
+        of.command(epilog=examples(*lines))(speaking(function))
+        return function
+
+    return register
+
+
+def speaking(function: Callable[..., None]) -> Callable[..., None]:
+    """Return a function with options ``--quiet`` and ``--json`` in the place of its argument ``say``."""
+    own = inspect.signature(function, eval_str=True).parameters
+
+    @functools.wraps(function)
+    def call(*, context: typer.Context, quiet: bool, as_json: bool, **values: object) -> None:
+        say = context.ensure_object(Output)
+        say.command = context.command_path.partition(" ")[2]
+        say.quiet |= quiet
+        if "context" in own:
+            values["context"] = context
+        apart = contextlib.redirect_stdout(sys.stderr) if say.as_json else contextlib.nullcontext()
+        try:
+            with apart:  # whatever a library prints is no JSON
+                function(**values, say=say)
+        except KeyboardInterrupt:
+            say.fail(say.when_stopped)
+            raise typer.Exit(INTERRUPTED) from None
+        if say.exit_code:
+            raise typer.Exit(say.exit_code)
+
+    call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]  # this is where Typer looks
+        [
+            _keyword("context", typer.Context),
+            *(each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for name, each in own.items() if name not in GIVEN),
+            _keyword("quiet", Quiet, False),
+            _keyword("as_json", Json, False),
+        ]
+    )
+    return call
+
+
+def _keyword(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
 
 
 def examples(*commands: str) -> str:
     """Return the end of a help text, with lines that are not to be joined."""
     return "\n".join(["\b", "Examples:", *(f"  {command}" for command in commands)])
-
-
-def in_one_line(message: object) -> str:
-    """Return a message as a terminal can show it, without line breaks and control characters."""
-    return plain(str(message), limit=5000)
 
 
 def _print_version(asked: bool) -> None:

@@ -1,14 +1,12 @@
-"""The result of a check, as text for people and as JSON for programs."""
+"""The result of a check, as text for people and as facts for programs."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator
 
 import pandas as pd
 
-from holmes_fit.cli.app import in_one_line
+from holmes_fit.cli.output import in_one_line, rows
 from holmes_fit.errors import plain
 from holmes_fit.trials import Check, Cohort, cohort_summary, learning_curve
 
@@ -61,7 +59,7 @@ def _exclusion_lines(exclusions: pd.DataFrame) -> Iterator[str]:
         return
     is_person = exclusions["consequence"] == LEFT_OUT
     people, answers = exclusions[is_person], exclusions[~is_person]
-    n_people, n_others = (counted(rows["subject"].nunique(), "person", "people") for rows in (people, answers))
+    n_people, n_others = (counted(each["subject"].nunique(), "person", "people") for each in (people, answers))
     yield f"excluded   {n_people}; answers of {n_others}"
     for row in pd.concat([people, answers.head(LISTED)]).to_dict("records"):
         name = plain(str(row["subject"]), NAME)
@@ -83,8 +81,8 @@ def curve_lines(curve: pd.DataFrame) -> Iterator[str]:
     names = {group: plain(str(group), NAME) for group in curve["group"].unique()}
     width = max(len("group"), *map(len, names.values()))
     yield f"  {'group':{width}} {''.join(f'{text:>{cells}}' for text in header)}"
-    for group, rows in curve.groupby("group", sort=False):
-        accuracy = rows.set_index("first")["accuracy"].reindex(parts["first"])
+    for group, own in curve.groupby("group", sort=False):
+        accuracy = own.set_index("first")["accuracy"].reindex(parts["first"])
         percent = "".join(f"{NOTHING if pd.isna(value) else f'{value:.0%}':>{cells}}" for value in accuracy)
         yield f"  {names[group]:{width}} {percent}  {sparkline(accuracy)}"
 
@@ -103,23 +101,17 @@ def problems_as_text(check: Check) -> str:
     return "\n".join(lines)
 
 
-def check_as_json(check: Check, by: str | None = None) -> str:
-    """Return everything about a check as JSON."""
+def check_facts(check: Check, by: str | None = None) -> dict[str, object]:
+    """Return everything about a check, for programs; the problems are not in it."""
     cohort = check.cohort
-    content: dict[str, object] = {
+    facts: dict[str, object] = {
         "files": check.files,
         "rows": check.rows,
         "subjects": check.subjects,
-        "problems": [asdict(problem) for problem in check.problems],
         "notes": check.notes,
     }
     if cohort is not None:
-        content["groups"] = _records(cohort_summary(cohort, by))
-        content["exclusions"] = _records(cohort.exclusions)
-        content["learning_curve"] = _records(learning_curve(cohort, by))
-    return json.dumps(content, indent=2)
-
-
-def _records(table: pd.DataFrame) -> Sequence[object]:
-    records: list[object] = json.loads(table.to_json(orient="records"))
-    return records
+        facts["groups"] = rows(cohort_summary(cohort, by))
+        facts["exclusions"] = rows(cohort.exclusions)
+        facts["learning_curve"] = rows(learning_curve(cohort, by))
+    return facts

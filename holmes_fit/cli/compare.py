@@ -6,17 +6,27 @@ from typing import Annotated
 
 import typer
 
-from holmes_fit.cli.app import app, examples
-from holmes_fit.cli.options import LeaveOut, PoolingPreset, Quiet, RunFolder, Seed, Workers, pooling_of, progress_bars
-from holmes_fit.cli.pool import NOT_CONVERGED, not_converged
+from holmes_fit.cli.app import command
+from holmes_fit.cli.options import LeaveOut, PoolingPreset, RunFolder, Seed, Workers, pooling_of, progress_bars
+from holmes_fit.cli.output import Output, rows, shell
+from holmes_fit.cli.pool import not_converged
+
+TABLES = (
+    "comparison.csv",
+    "model_probabilities.csv",
+    "frequencies.csv",
+    "frequency_differences.csv",
+    "mixture.csv",
+    "mixture.nc",
+    "predictive.csv",
+    "predictive_summary.csv",
+)
 
 
-@app.command(
-    epilog=examples(
-        "holmes-fit compare runs/pilot",
-        "holmes-fit compare runs/pilot --by group --leave-out s07",
-        "holmes-fit compare runs/pilot --models flat,holmes,rescorla_wagner",
-    )
+@command(
+    "holmes-fit compare runs/pilot",
+    "holmes-fit compare runs/pilot --by group --leave-out s07",
+    "holmes-fit compare runs/pilot --models flat,holmes,rescorla_wagner",
 )
 def compare(
     run: RunFolder,
@@ -29,7 +39,8 @@ def compare(
     preset: PoolingPreset = "default",
     seed: Seed = 0,
     workers: Workers = None,
-    quiet: Quiet = False,
+    *,
+    say: Output,
 ) -> None:
     """Say which model describes these people, and how surely.
 
@@ -41,7 +52,7 @@ def compare(
     from holmes_fit.comparison import in_words
 
     prior, sampling = pooling_of(preset, seed, workers)
-    with progress_bars(quiet) as begin:
+    with progress_bars(say.quiet) as begin:
         found = compare_models(
             run,
             None if models is None else [name.strip() for name in models.split(",")],
@@ -52,10 +63,19 @@ def compare(
             workers=workers,
             step=begin,
         )
-    if not quiet:
-        typer.echo(in_words(found))
+    words = in_words(found)
+    say.found(
+        words,
+        words=words,
+        folder=run,
+        models=rows(found.models),
+        frequencies=rows(found.frequencies),
+        people=rows(found.people),
+        notes=found.warnings,
+    )
+    say.wrote(*(run / name for name in TABLES), silently=True)
     if not found.converged:
         groups = [f"the group of {name}" for name, own in found.diagnostics.items() if own.warnings]
         mixture = ["the mixture"] if found.mixture.diagnostics.warnings else []
-        typer.echo(not_converged(mixture + groups, sampling.draws), err=True)
-        raise typer.Exit(NOT_CONVERGED)
+        say.warn(not_converged(mixture + groups, sampling.draws))
+    say.next(shell("recover", "--from", run), shell("report", run, "--out", f"{run}.pdf"))

@@ -9,17 +9,17 @@ from typing import Annotated
 
 import typer
 
-from holmes_fit.cli.app import app, examples
+from holmes_fit.cli.app import command
 from holmes_fit.cli.options import (
     BranchCounts,
     Dask,
     Data,
+    FitPreset,
     MaxBranches,
     MaxDepth,
     Participants,
     Particles,
     ProtocolName,
-    Quiet,
     Resampling,
     Seed,
     StickyBy,
@@ -28,17 +28,16 @@ from holmes_fit.cli.options import (
     observer_of,
     progress_bar,
 )
+from holmes_fit.cli.output import FAILED, Output, rows, shell
 
-INTERRUPTED = 130
+TABLES = ("fits.csv", "models.csv", "trials_fitted.csv", "trees.csv", "search.csv", "failures.csv")
 
 
-@app.command(
-    epilog=examples(
-        "holmes-fit fit pilot.csv --protocol weather_prediction --out runs/look --quick",
-        "holmes-fit fit pilot.csv --protocol weather_prediction --models flat,holmes,bias --out runs/pilot",
-        "holmes-fit fit data/ --protocol protocols/my_task.toml --fix lapse=0.02 --workers 8 --out runs/fixed",
-        "holmes-fit fit data/ --protocol shepard --dask tcp://lab3:8786 --out runs/shepard",
-    )
+@command(
+    "holmes-fit fit pilot.csv --protocol weather_prediction --out runs/look --quick",
+    "holmes-fit fit pilot.csv --protocol weather_prediction --models flat,holmes,bias --out runs/pilot",
+    "holmes-fit fit data/ --protocol protocols/my_task.toml --fix lapse=0.02 --workers 8 --out runs/fixed",
+    "holmes-fit fit data/ --protocol shepard --dask tcp://lab3:8786 --out runs/shepard",
 )
 def fit(
     data: Data,
@@ -48,9 +47,7 @@ def fit(
     ],
     participants: Participants = None,
     models: Annotated[str, typer.Option(metavar="NAME,...", help="The models.")] = "flat,holmes",
-    preset: Annotated[
-        str | None, typer.Option(metavar="NAME", help="default, quick, careful, or the path of a TOML.")
-    ] = None,
+    preset: FitPreset = None,
     quick: Annotated[bool, typer.Option("--quick", help="A first look: the preset quick.")] = False,
     fix: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="A parameter that is not fitted; can be repeated.")
@@ -64,42 +61,47 @@ def fit(
     sticky_by: StickyBy = "branch",
     max_depth: MaxDepth = 20,
     max_branches: MaxBranches = 20,
-    quiet: Quiet = False,
+    *,
+    say: Output,
 ) -> None:
     """Fit every person with every model.
 
     Results go to the folder --out: fits.csv (parameters), models.csv (likelihood and evidence), trials_fitted.csv
     (predictions, trial by trial), trees.csv, search.csv, failures.csv. Stopped at any moment, the same command goes on
-    where it was. Numbers do not depend on the workers, nor on how often it was stopped.
+    where it was. Numbers do not depend on the workers, nor on how often it was stopped. Ends with 3 if someone could
+    not be fitted.
     """
-    from holmes_fit.cli.fit_text import beginning, ending, stopped
+    from holmes_fit.cli.fit_text import beginning, ending, failures_text, stopped
     from holmes_fit.fitting.cohort import Fits, carry_out, check_workers, lost_text
     from holmes_fit.fitting.plan import plan_fit
+    from holmes_fit.fitting.summary import model_summary
     from holmes_fit.trials import read_cohort
 
     if quick and preset is not None:
         raise typer.BadParameter("--quick is a preset itself, and has no meaning with --preset")
-    try:
-        plan = plan_fit(
-            read_cohort(data, protocol, participants),
-            [name.strip() for name in models.split(",")],
-            preset="quick" if quick else preset or "default",
-            fix=numbers_by_name(",".join(fix) if fix else None, "--fix"),
-            seed=seed,
-            observer=observer_of(particles, resampling, branch_counts, sticky_by, max_depth, max_branches),
-        )
-        check_workers(workers)
-        with plan.open(out, shlex.join(["holmes-fit", *sys.argv[1:]])) as run:
-            before = run.progress()
-            if not quiet:
-                typer.echo(beginning(plan, before, workers, dask), err=True)
-            with progress_bar("fitting", quiet, lines=True) as progress:
-                lost = carry_out(plan, run, before.missing, workers=workers, dask=dask, progress=progress)
-    except KeyboardInterrupt:
-        typer.echo(stopped(out), err=True)
-        raise typer.Exit(INTERRUPTED) from None
-    if text := ending(Fits(run), quiet):
-        typer.echo(text)
+    say.when_stopped = stopped(out)
+    plan = plan_fit(
+        read_cohort(data, protocol, participants),
+        [name.strip() for name in models.split(",")],
+        preset="quick" if quick else preset or "default",
+        fix=numbers_by_name(",".join(fix) if fix else None, "--fix"),
+        seed=seed,
+        observer=observer_of(particles, resampling, branch_counts, sticky_by, max_depth, max_branches),
+    )
+    check_workers(workers)
+    with plan.open(out, shlex.join(["holmes-fit", *sys.argv[1:]])) as run:
+        before = run.progress()
+        say.note(beginning(plan, before, workers, dask))
+        with progress_bar("fitting", say.quiet, lines=True) as progress:
+            lost = carry_out(plan, run, before.missing, workers=workers, dask=dask, progress=progress)
+    fits = Fits(run)
+    summary, failures = model_summary(fits), fits.failures
+    say.found(ending(fits, summary), folder=out, label=fits.label, models=rows(summary), failures=rows(failures))
+    say.wrote(*(out / name for name in TABLES), silently=True)
+    if len(failures):
+        say.warn(failures_text(failures))
     if lost:
-        typer.echo(lost_text(lost), err=True)
-        raise typer.Exit(1)
+        say.fail(lost_text(lost))
+        raise typer.Exit(FAILED)
+    if len(plan.models) > 1:
+        say.next(shell("pool", out), shell("compare", out))

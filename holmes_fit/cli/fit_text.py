@@ -13,7 +13,7 @@ from holmes_fit.errors import plain
 from holmes_fit.fitting.cohort import Fits
 from holmes_fit.fitting.forecast import seconds_of_work
 from holmes_fit.fitting.plan import Plan
-from holmes_fit.fitting.summary import SHOWN, model_summary
+from holmes_fit.fitting.summary import SHOWN
 from holmes_fit.runs import Key, Progress, Run
 from holmes_fit.workers import usable_cores
 
@@ -49,18 +49,16 @@ def stopped(out: Path) -> str:
     return f"Stopped. What is done is safe in {plain(str(out), limit=300)}; the same command goes on from there."
 
 
-def ending(fits: Fits, quiet: bool) -> str:
-    """Say what came of it: a line a model, what to beware of, where the files are, and what to do next."""
-    return "\n".join(_problem_lines(fits) if quiet else _ending_lines(fits))
+def ending(fits: Fits, summary: pd.DataFrame) -> str:
+    """Say what came of it: a line a model, what to beware of, and where the files are."""
+    return "\n".join(_ending_lines(fits, summary))
 
 
-def _ending_lines(fits: Fits) -> Iterator[str]:
-    summary = model_summary(fits)
+def _ending_lines(fits: Fits, summary: pd.DataFrame) -> Iterator[str]:
     if len(summary):
         yield from _table_lines(summary)
         yield ""
     yield from _warning_lines(summary)
-    yield from _problem_lines(fits)
     if fits.label:
         yield f"This is {fits.label}"
     yield f"Tables are in {plain(str(fits.folder), limit=300)}: fits.csv has the parameters, models.csv the evidence."
@@ -92,10 +90,12 @@ def _warning_lines(summary: pd.DataFrame) -> Iterator[str]:
         yield "at a bound: the best fit lies at the end of a parameter's range. Use the median and interval instead."
 
 
-def _problem_lines(fits: Fits) -> Iterator[str]:
-    failures = fits.failures
-    if failures.empty:
-        return
+def failures_text(failures: pd.DataFrame) -> str:
+    """Say who could not be fitted, and why."""
+    return "\n".join(_failure_lines(failures))
+
+
+def _failure_lines(failures: pd.DataFrame) -> Iterator[str]:
     yield f"{counted(len(failures), 'fit')} could not be made; the rest are not affected:"
     for row in failures.head(LISTED).itertuples():
         yield f"  {plain(str(row.subject))} with {row.model}: {plain(str(row.reason), limit=300)}"
@@ -109,6 +109,23 @@ def _problem_lines(fits: Fits) -> Iterator[str]:
 def status_text(run: Run) -> str:
     """Say how far a run is, and what went wrong in it."""
     return "\n".join(_status_lines(run))
+
+
+def status_facts(run: Run) -> dict[str, object]:
+    """Return how far a run is, for programs. Keys are those of its records, such as model and subject."""
+    progress, at_work = run.progress(), run.holder()
+    reasons = {key: run.load_record(key) for key in progress.failed}
+    return {
+        "folder": run.root,
+        "label": str(run.manifest.about.get("label", "")),
+        "begun": progress.begun.isoformat(),
+        "total": progress.total,
+        "done": len(progress.done),
+        "missing": progress.missing,
+        "damaged": progress.damaged,
+        "failed": [{"key": key, "reason": None if each is None else each.error} for key, each in reasons.items()],
+        "at_work": at_work or None,
+    }
 
 
 def _status_lines(run: Run) -> Iterator[str]:

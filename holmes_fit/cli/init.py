@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from holmes_fit.cli.app import app, examples
-from holmes_fit.cli.options import Quiet
+from holmes_fit.cli.app import command
+from holmes_fit.cli.output import Output, shell
 from holmes_fit.errors import plain
 
 
-@app.command(epilog=examples("holmes-fit init my_study"))
+@command("holmes-fit init my_study")
 def init(
     folder: Annotated[Path, typer.Argument(metavar="DIR", show_default=False, help="A new or an empty folder.")],
-    quiet: Quiet = False,
+    *,
+    say: Output,
 ) -> None:
     """Lay out a folder for a new study.
 
@@ -23,8 +25,10 @@ def init(
     """
     from holmes_fit.new_study import EXAMPLE, PROTOCOL, create_study
 
-    create_study(folder)
-    if not quiet:
-        typer.echo(f"A new study is in {plain(str(folder), limit=300)}. Try it there:")
-        typer.echo(f"  holmes-fit check {EXAMPLE} --protocol {PROTOCOL}")
-        typer.echo(f"Then put your data into data/ and edit {PROTOCOL}.")
+    written = create_study(folder)
+    say.wrote(*written, silently=True)
+    say.found(
+        f"A new study is in {plain(str(folder), limit=300)}. Put your data into data/, and edit {PROTOCOL}.",
+        folder=folder,
+    )
+    say.next(f"cd {shlex.quote(str(folder))}", shell("check", EXAMPLE, "--protocol", PROTOCOL))

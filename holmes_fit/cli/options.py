@@ -11,19 +11,39 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holmes_fit.errors import Problems, plain
+from holmes_fit.errors import Problems
 
 if TYPE_CHECKING:
     import rich.progress
 
     from holmes_fit.models import Observer
     from holmes_fit.pooling import GroupPrior, Sampling
+    from holmes_fit.study_files import StudyFolder
+
+
+def shipped(folder: StudyFolder) -> Callable[[str], list[str]]:
+    """Return what completes the name of a shipped file in a shell."""
+
+    def complete(incomplete: str) -> list[str]:
+        from holmes_fit.study_files import shipped_names
+
+        return [name for name in shipped_names(folder) if name.startswith(incomplete)]
+
+    return complete
+
 
 Data = Annotated[
     list[Path], typer.Argument(metavar="DATA...", show_default=False, help="A CSV file, several, or a folder of them.")
 ]
 ProtocolName = Annotated[
-    str, typer.Option("--protocol", metavar="P", show_default=False, help="A shipped protocol, or the path of a TOML.")
+    str,
+    typer.Option(
+        "--protocol",
+        metavar="P",
+        show_default=False,
+        help="A shipped protocol, or the path of a TOML.",
+        autocompletion=shipped("protocols"),
+    ),
 ]
 Participants = Annotated[
     Path | None,
@@ -48,11 +68,25 @@ Dask = Annotated[
 ]
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", show_default=False, help="A run folder.")]
 LeaveOut = Annotated[list[str] | None, typer.Option(metavar="SUBJECT", help="Someone to leave out; can be repeated.")]
+FitPreset = Annotated[
+    str | None,
+    typer.Option(
+        "--preset",
+        metavar="NAME",
+        help="default, quick, careful, or the path of a TOML.",
+        autocompletion=shipped("fitting"),
+    ),
+]
 PoolingPreset = Annotated[
-    str, typer.Option("--preset", metavar="NAME", help="Whose [pooling] is used: a preset, or the path of a TOML.")
+    str,
+    typer.Option(
+        "--preset",
+        metavar="NAME",
+        help="Whose [pooling] is used: a preset, or the path of a TOML.",
+        autocompletion=shipped("fitting"),
+    ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but problems.")]
 
 
 def given_values(named: Mapping[str, str | None], others: Sequence[str] | None) -> dict[str, str]:
@@ -231,9 +265,3 @@ def duration(seconds: float) -> str:
             count = max(1, round(seconds / length))
             return f"about {count} {unit}{'' if count == 1 else 's'}"
     raise ValueError(seconds)
-
-
-def say_written(paths: Sequence[Path], quiet: bool = False) -> None:
-    """Name the files that were written, apart from what a command prints."""
-    for path in () if quiet else paths:
-        typer.echo(f"wrote {plain(str(path), limit=300)}", err=True)

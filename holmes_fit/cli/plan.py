@@ -10,18 +10,15 @@ from typing import Annotated
 
 import typer
 
-from holmes_fit.cli.app import app, examples
-from holmes_fit.cli.options import Dask, ProtocolName, Quiet, Seed, Workers, as_number, progress_bar, say_written
+from holmes_fit.cli.app import command
+from holmes_fit.cli.options import Dask, FitPreset, ProtocolName, Seed, Workers, as_number, progress_bar
+from holmes_fit.cli.output import FAILED, Output, rows
 
-INTERRUPTED = 130
 
-
-@app.command(
-    epilog=examples(
-        "holmes-fit plan --protocol compositional_3 --trials 80,160,320 --quick",
-        "holmes-fit plan --protocol compositional_3 --trials 80,160,320 --subjects 10,20,40,80 --out runs/plan",
-        "holmes-fit plan --protocol protocols/my_task.toml --trials 200,400 --people 100 --dask tcp://lab3:8786",
-    )
+@command(
+    "holmes-fit plan --protocol compositional_3 --trials 80,160,320 --quick",
+    "holmes-fit plan --protocol compositional_3 --trials 80,160,320 --subjects 10,20,40,80 --out runs/plan",
+    "holmes-fit plan --protocol protocols/my_task.toml --trials 200,400 --people 100 --dask tcp://lab3:8786",
 )
 def plan(
     protocol: ProtocolName,
@@ -33,9 +30,7 @@ def plan(
     people: Annotated[
         int, typer.Option(metavar="N", help="People simulated from each model for each number of trials.")
     ] = 24,
-    preset: Annotated[
-        str | None, typer.Option(metavar="NAME", help="default, quick, careful, or the path of a TOML.")
-    ] = None,
+    preset: FitPreset = None,
     quick: Annotated[bool, typer.Option("--quick", help="A first look: the preset quick.")] = False,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="A folder, or one to go on in; runs/plan_PROTOCOL by default.")
@@ -43,7 +38,8 @@ def plan(
     seed: Seed = 0,
     workers: Workers = None,
     dask: Dask = None,
-    quiet: Quiet = False,
+    *,
+    say: Output,
 ) -> None:
     """Say how many trials and participants a study needs.
 
@@ -61,35 +57,35 @@ def plan(
 
     if quick and preset is not None:
         raise typer.BadParameter("--quick is a preset itself, and has no meaning with --preset")
-    folder = out
-    try:
-        question = ask(
-            protocol,
-            _numbers(trials),
-            _numbers(subjects),
-            models=[name.strip() for name in models.split(",")],
-            people=people,
-            preset="quick" if quick else preset or "default",
-            seed=seed,
-            workers=workers,
-        )
-        folder = out or _default_folder(question.protocol.name, quick)
-        with question.open(folder, shlex.join(["holmes-fit", *sys.argv[1:]])) as run:
-            if not quiet:
-                typer.echo(beginning(question, missing_fits(question, run), workers, dask), err=True)
-            with progress_bar("fitting", quiet, lines=True) as progress:
-                lost = carry_out_plan(question, run, workers=workers, dask=dask, progress=progress)
-    except KeyboardInterrupt:
-        if folder is not None:
-            typer.echo(stopped(folder), err=True)
-        raise typer.Exit(INTERRUPTED) from None
+    question = ask(
+        protocol,
+        _numbers(trials),
+        _numbers(subjects),
+        models=[name.strip() for name in models.split(",")],
+        people=people,
+        preset="quick" if quick else preset or "default",
+        seed=seed,
+        workers=workers,
+    )
+    folder = out or _default_folder(question.protocol.name, quick)
+    say.when_stopped = stopped(folder)
+    with question.open(folder, shlex.join(["holmes-fit", *sys.argv[1:]])) as run:
+        say.note(beginning(question, missing_fits(question, run), workers, dask))
+        with progress_bar("fitting", say.quiet, lines=True) as progress:
+            lost = carry_out_plan(question, run, workers=workers, dask=dask, progress=progress)
     if lost:
-        typer.echo(lost_text(lost), err=True)
-        raise typer.Exit(1)
+        say.fail(lost_text(lost))
+        raise typer.Exit(FAILED)
     found = StudyPlan(run)
-    if not quiet:
-        typer.echo(found.summary.rstrip("\n"))
-    say_written([found.folder / name for name in ("plan.csv", "figures/plan.png")], quiet)
+    say.found(
+        found.summary.rstrip("\n"),
+        words=found.recommendation,
+        folder=folder,
+        label=found.label,
+        plan=rows(found.table),
+        power=rows(found.power),
+    )
+    say.wrote(*(found.folder / name for name in ("plan.csv", "figures/plan.png")))
 
 
 def _numbers(text: str) -> list[int]:

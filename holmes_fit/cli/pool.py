@@ -6,18 +6,17 @@ from typing import Annotated
 
 import typer
 
-from holmes_fit.cli.app import app, examples
-from holmes_fit.cli.options import LeaveOut, PoolingPreset, Quiet, RunFolder, Seed, Workers, pooling_of, progress_bars
+from holmes_fit.cli.app import command
+from holmes_fit.cli.options import LeaveOut, PoolingPreset, RunFolder, Seed, Workers, pooling_of, progress_bars
+from holmes_fit.cli.output import Output, rows, shell
 
-NOT_CONVERGED = 3
+TABLES = ("group.csv", "pooled.csv", "pooling.csv", "pooling_prior.csv")
 
 
-@app.command(
-    epilog=examples(
-        "holmes-fit pool runs/pilot",
-        'holmes-fit pool runs/pilot --formula "alpha ~ group + age" --formula "omega ~ group"',
-        "holmes-fit pool runs/pilot --models holmes --leave-out s07",
-    )
+@command(
+    "holmes-fit pool runs/pilot",
+    'holmes-fit pool runs/pilot --formula "alpha ~ group + age" --formula "omega ~ group"',
+    "holmes-fit pool runs/pilot --models holmes --leave-out s07",
 )
 def pool(
     run: RunFolder,
@@ -32,7 +31,8 @@ def pool(
     preset: PoolingPreset = "default",
     seed: Seed = 0,
     workers: Workers = None,
-    quiet: Quiet = False,
+    *,
+    say: Output,
 ) -> None:
     """Pool the people of a run: what they have in common, and each of them in that light.
 
@@ -42,9 +42,10 @@ def pool(
     """
     from holmes_fit.pooling import in_words
     from holmes_fit.pooling import pool as pool_run
+    from holmes_fit.pooling.results import checks_row, group_table
 
     prior, sampling = pooling_of(preset, seed, workers)
-    with progress_bars(quiet) as begin:
+    with progress_bars(say.quiet) as begin:
         found = pool_run(
             run,
             None if models is None else [name.strip() for name in models.split(",")],
@@ -54,12 +55,20 @@ def pool(
             sampling=sampling,
             step=begin,
         )
-    if not quiet:
-        typer.echo(in_words(found))
+    words = in_words(found)
+    say.found(
+        words,
+        words=words,
+        folder=run,
+        models=[checks_row(each) for each in found.values()],
+        group=[row for each in found.values() for row in rows(group_table(each))],
+    )
+    tables = [*TABLES, *(["second_level.csv"] if formula else []), *(f"pool_{name}.nc" for name in found)]
+    say.wrote(*(run / name for name in tables), silently=True)
     failed = [name for name, each in found.items() if each.diagnostics.warnings]
     if failed:
-        typer.echo(not_converged(failed, sampling.draws), err=True)
-        raise typer.Exit(NOT_CONVERGED)
+        say.warn(not_converged(failed, sampling.draws))
+    say.next(shell("compare", run), shell("report", run, "--out", f"{run}.pdf"))
 
 
 def not_converged(what: list[str], draws: int) -> str:

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from holmes_fit.cli.app import app, examples
-from holmes_fit.cli.options import Force, say_written
+from holmes_fit.cli.app import app, command, examples, speaking
+from holmes_fit.cli.options import Force, shipped
+from holmes_fit.cli.output import Output
 
 protocols = typer.Typer(
     rich_markup_mode=None,
@@ -19,30 +20,39 @@ app.add_typer(protocols, name="protocols")
 
 
 @protocols.callback(invoke_without_command=True)
-def list_protocols(context: typer.Context) -> None:
+@speaking
+def list_protocols(context: typer.Context, *, say: Output) -> None:
     """List the protocols, unless one is to be shown."""
     if context.invoked_subcommand is not None:
         return
     from holmes_fit.protocols import load_protocol, protocol_names
 
-    names = protocol_names()
-    width = max(map(len, names), default=0)
-    for name in names:
-        typer.echo(f"{name:{width}}  {load_protocol(name).title}")
+    titles = {name: load_protocol(name).title for name in protocol_names()}
+    width = max(map(len, titles), default=0)
+    say.give("\n".join(f"{name:{width}}  {title}" for name, title in titles.items()))
+    say.found(protocols=[{"name": name, "title": title} for name, title in titles.items()])
 
 
-@protocols.command(
-    epilog=examples(
-        "holmes-fit protocols show weather_prediction > protocols/my_task.toml",
-        "holmes-fit protocols show shape_color --picture design.png",
-    )
+@command(
+    "holmes-fit protocols show weather_prediction > protocols/my_task.toml",
+    "holmes-fit protocols show shape_color --picture design.png",
+    of=protocols,
 )
 def show(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A shipped protocol, or the path of a TOML.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help="A shipped protocol, or the path of a TOML.",
+            autocompletion=shipped("protocols"),
+        ),
+    ],
     picture: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also draw the design: a .png, .pdf or .svg file.")
     ] = None,
     force: Force = False,
+    *,
+    say: Output,
 ) -> None:
     """Print a protocol, as a TOML that can be edited."""
     from holmes_fit.protocols import load_protocol, protocol_file
@@ -54,5 +64,7 @@ def show(
 
         check_outputs([picture], force, PICTURE_SUFFIXES)
         save_design(protocol, picture)
-        say_written([picture])
-    typer.echo(protocol_file(name).read_text(encoding="utf-8-sig"), nl=False)
+        say.wrote(picture)
+    text = protocol_file(name).read_text(encoding="utf-8-sig")
+    say.give(text.rstrip("\n"))
+    say.found(name=protocol.name, title=protocol.title, toml=text)

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from holmes_fit.cli.app import app, examples
+from holmes_fit.cli.app import command
 from holmes_fit.cli.options import (
     Alpha,
     BranchCounts,
@@ -21,7 +21,6 @@ from holmes_fit.cli.options import (
     Param,
     Participants,
     Particles,
-    Quiet,
     Resampling,
     Seed,
     StickyBy,
@@ -30,22 +29,27 @@ from holmes_fit.cli.options import (
     numbers_by_name,
     observer_of,
     progress_bar,
+    shipped,
 )
+from holmes_fit.cli.output import FAILED, Output, rows, shell
 
-INTERRUPTED = 130
+TABLES = ("recovery.csv", "recovery_people.csv", "confusion.csv", "model_recovery.csv", "power.csv", "sbc_summary.csv")
 
 
-@app.command(
-    epilog=examples(
-        "holmes-fit recover --protocol compositional_3 --subjects 20 --out runs/look --quick",
-        "holmes-fit recover --protocol protocols/my_task.toml --models flat,holmes,bias --out runs/recovery",
-        "holmes-fit recover --like pilot.csv --protocol weather_prediction --subjects 50 --out runs/recovery",
-        "holmes-fit recover --from runs/pilot",
-    )
+@command(
+    "holmes-fit recover --protocol compositional_3 --subjects 20 --out runs/look --quick",
+    "holmes-fit recover --protocol protocols/my_task.toml --models flat,holmes,bias --out runs/recovery",
+    "holmes-fit recover --like pilot.csv --protocol weather_prediction --subjects 50 --out runs/recovery",
+    "holmes-fit recover --from runs/pilot",
 )
 def recover(
     protocol: Annotated[
-        str | None, typer.Option(metavar="P", help="Trials of a protocol: a shipped one, or the path of a TOML.")
+        str | None,
+        typer.Option(
+            metavar="P",
+            help="Trials of a protocol: a shipped one, or the path of a TOML.",
+            autocompletion=shipped("protocols"),
+        ),
     ] = None,
     like: Annotated[
         list[Path] | None,
@@ -65,8 +69,16 @@ def recover(
     subjects: Annotated[
         int | None, typer.Option(metavar="N", help="People from each model; 100, or as many as RUN has.")
     ] = None,
+    groups: Annotated[
+        int, typer.Option(metavar="N", help="Small cohorts of each model that calibrate pooling; 200 say much.")
+    ] = 0,
     preset: Annotated[
-        str | None, typer.Option(metavar="NAME", help="default, quick, careful, or a TOML; that of RUN with --from.")
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="default, quick, careful, or a TOML; that of RUN with --from.",
+            autocompletion=shipped("fitting"),
+        ),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A first look: the preset quick.")] = False,
     fix: Annotated[
@@ -87,7 +99,8 @@ def recover(
     sticky_by: StickyBy = "branch",
     max_depth: MaxDepth = 20,
     max_branches: MaxBranches = 20,
-    quiet: Quiet = False,
+    *,
+    say: Output,
 ) -> None:
     """Simulate people from every model, fit them with every model, and compare with the truth.
 
@@ -100,11 +113,12 @@ def recover(
     any moment, the same command goes on where it was.
     """
     from holmes_fit.cli.fit_text import stopped
-    from holmes_fit.cli.recover_text import beginning, ending
+    from holmes_fit.cli.recover_text import beginning, ending, failure_lines
     from holmes_fit.fitting.cohort import check_workers, lost_text
     from holmes_fit.models import Observer
     from holmes_fit.recovery.plan import plan_recovery
     from holmes_fit.recovery.study import Recovery, carry_out_study, default_folder
+    from holmes_fit.recovery.words import in_words
     from holmes_fit.trials import read_cohort
 
     if quick and preset is not None:
@@ -124,30 +138,42 @@ def recover(
     if from_run is not None and values:
         raise typer.BadParameter(f"--from RUN has its own parameters; {', '.join(values)} cannot be given")
     folder = Path(default_folder(out, from_run))
-    try:
-        check_workers(workers)
-        plan = plan_recovery(
-            None if like else protocol,
-            like=read_cohort(like, protocol, participants) if like and protocol else None,
-            from_run=from_run,
-            models=None if models is None else [name.strip() for name in models.split(",")],
-            subjects=subjects,
-            preset="quick" if quick else preset,
-            fix=numbers_by_name(",".join(fix) if fix else None, "--fix"),
-            population=values,
-            seed=seed,
-            observer=None if from_run is not None else observer,
-        )
-        with plan.open(folder, shlex.join(["holmes-fit", *sys.argv[1:]])) as run:
-            if not quiet:
-                typer.echo(beginning(plan, run, workers, dask), err=True)
-            with progress_bar("recovering", quiet, lines=True) as progress:
-                lost = carry_out_study(plan, run, workers=workers, dask=dask, progress=progress)
-    except KeyboardInterrupt:
-        typer.echo(stopped(folder), err=True)
-        raise typer.Exit(INTERRUPTED) from None
+    say.when_stopped = stopped(folder)
+    check_workers(workers)
+    plan = plan_recovery(
+        None if like else protocol,
+        like=read_cohort(like, protocol, participants) if like and protocol else None,
+        from_run=from_run,
+        models=None if models is None else [name.strip() for name in models.split(",")],
+        subjects=subjects,
+        groups=groups,
+        preset="quick" if quick else preset,
+        fix=numbers_by_name(",".join(fix) if fix else None, "--fix"),
+        population=values,
+        seed=seed,
+        observer=None if from_run is not None else observer,
+    )
+    with plan.open(folder, shlex.join(["holmes-fit", *sys.argv[1:]])) as run:
+        say.note(beginning(plan, run, workers, dask))
+        with progress_bar("recovering", say.quiet, lines=True) as progress:
+            lost = carry_out_study(plan, run, workers=workers, dask=dask, progress=progress)
     if lost:
-        typer.echo(lost_text(lost), err=True)
-        raise typer.Exit(1)
-    if text := ending(Recovery(run), quiet):
-        typer.echo(text)
+        say.fail(lost_text(lost))
+        raise typer.Exit(FAILED)
+    study = Recovery(run)
+    say.found(
+        ending(study),
+        words=in_words(study),
+        folder=folder,
+        label=study.label,
+        parameters=rows(study.parameters),
+        confusion=rows(study.confusion),
+        models=rows(study.model_recovery),
+        calibration=rows(study.sbc_summary),
+    )
+    say.wrote(*(folder / name for name in TABLES), *study.figures, silently=True)
+    for line in failure_lines(study):
+        say.warn(line)
+    if from_run is not None:
+        elsewhere = [] if out is None else ["--recovery", out]
+        say.next(shell("report", from_run, *elsewhere, "--out", f"{from_run}.pdf"))

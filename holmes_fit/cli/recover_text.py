@@ -26,6 +26,9 @@ def _beginning_lines(plan: RecoveryPlan, run: Run, workers: int | None, dask: st
     total = sum(len(list(own.keys)) for own in plan.fits.values())
     left = sum(len(keys) for keys in missing.values())
     yield f"Simulated: {', '.join(sizes)}; each fitted with {', '.join(plan.models)}: {counted(total, 'fit')} in all."
+    if plan.groups is not None:
+        models = ", ".join(plan.groups.models)
+        yield f"Pooling is calibrated with {counted(plan.groups.cohorts, 'group')} from each of {models}."
     yield _truths_line(plan)
     if plan.label:
         yield f"This is {plan.label}"
@@ -56,20 +59,20 @@ def _truths_line(plan: RecoveryPlan) -> str:
     return others if all(plan.follows_prior.values()) else f"{others} So calibration cannot be judged."
 
 
-def ending(study: Recovery, quiet: bool) -> str:
+def ending(study: Recovery) -> str:
     """Say what came of it, and where the files are."""
-    return "\n".join(_problem_lines(study) if quiet else _ending_lines(study))
+    return "\n".join(_ending_lines(study))
 
 
 def _ending_lines(study: Recovery) -> Iterator[str]:
     yield in_words(study)
-    yield from _problem_lines(study)
     if study.label:
         yield f"This is {study.label}"
     yield f"Tables and figures are in {plain(str(study.folder), limit=300)}: recovery.csv, confusion.csv, figures/."
 
 
-def _problem_lines(study: Recovery) -> Iterator[str]:
+def failure_lines(study: Recovery) -> Iterator[str]:
+    """Say how many of those simulated from each model could not be fitted."""
     for model in study.models:
         failures = study.fits(model).failures
         if len(failures):

@@ -7,16 +7,15 @@ from typing import Annotated
 
 import typer
 
-from holmes_fit.cli.app import app, examples
-from holmes_fit.cli.options import Quiet, progress_bar, say_written
+from holmes_fit.cli.app import command
+from holmes_fit.cli.options import progress_bar
+from holmes_fit.cli.output import Output, rows
 
 
-@app.command(
-    epilog=examples(
-        "holmes-fit replicate forward --as-published --out forward/",
-        "holmes-fit replicate all --quick --out quick/",
-        "holmes-fit replicate all --as-published --out runs/replication",
-    )
+@command(
+    "holmes-fit replicate forward --as-published --out forward/",
+    "holmes-fit replicate all --quick --out quick/",
+    "holmes-fit replicate all --as-published --out runs/replication",
 )
 def replicate(
     which: Annotated[
@@ -30,7 +29,8 @@ def replicate(
         bool, typer.Option("--as-published", help="Run HOLMES as its authors' public code does, not as their text.")
     ] = False,
     workers: Annotated[int | None, typer.Option(metavar="N", help="Processes; all cores by default.")] = None,
-    quiet: Quiet = False,
+    *,
+    say: Output,
 ) -> None:
     """Reproduce the paper: run its simulations and set each result beside the published one.
 
@@ -39,8 +39,20 @@ def replicate(
     """
     from holmes_fit.replication import replicate as run
 
-    with progress_bar("replicating", quiet) as progress:
+    with progress_bar("replicating", say.quiet) as progress:
         found = run(which, out, quick=quick, as_published=as_published, workers=workers, progress=progress)
-    for result in () if quiet else found.results:
-        typer.echo(result.in_one_line())
-    say_written([path for path in found.files if path.name in ("comparison.csv", "replication.pdf")], quiet)
+    say.found(
+        "\n".join(result.in_one_line() for result in found.results),
+        folder=out,
+        studies=[
+            {
+                "study": result.study,
+                "reading": result.reading,
+                "words": result.in_one_line(),
+                "comparison": rows(result.comparison),
+                "headlines": rows(result.headlines),
+            }
+            for result in found.results
+        ],
+    )
+    say.wrote(*(path for path in found.files if path.name in ("comparison.csv", "replication.pdf")))

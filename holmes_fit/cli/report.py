@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from holmes_fit.cli.app import app, examples
-from holmes_fit.cli.options import Force, Quiet, RunFolder, say_written
+from holmes_fit.cli.app import command
+from holmes_fit.cli.options import Force, RunFolder, shipped
+from holmes_fit.cli.output import Output
+from holmes_fit.errors import plain
 
 
-@app.command(
-    epilog=examples(
-        "holmes-fit report runs/pilot --out pilot.pdf",
-        "holmes-fit report runs/pilot --out pilot.pdf --by group",
-        "holmes-fit report runs/pilot --out short.pdf --pages summary,comparison --figures figures",
-    )
+@command(
+    "holmes-fit report runs/pilot --out pilot.pdf",
+    "holmes-fit report runs/pilot --out pilot.pdf --by group",
+    "holmes-fit report runs/pilot --out short.pdf --pages summary,comparison --figures figures",
 )
 def report(
     run: RunFolder,
@@ -28,7 +29,12 @@ def report(
         str | None, typer.Option(metavar="NAME,NAME", help="Some of its pages, such as summary,comparison,people.")
     ] = None,
     preset: Annotated[
-        str, typer.Option(metavar="NAME", help="What goes into it: a shipped preset, or the path of a TOML.")
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="What goes into it: a shipped preset, or the path of a TOML.",
+            autocompletion=shipped("reports"),
+        ),
     ] = "default",
     figures: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Also each figure as PNG and SVG, and what it shows as CSV.")
@@ -37,19 +43,34 @@ def report(
         Path | None, typer.Option(metavar="REC", help="A recovery study of the same design; RUN/recovery by default.")
     ] = None,
     force: Force = False,
-    quiet: Quiet = False,
+    *,
+    say: Output,
 ) -> None:
     """Write the report of a cohort as a PDF, from a saved run alone. Nothing is fitted.
 
     Pages whose results the run does not have are left out, and the report says so. The same run gives the same bytes.
     """
     from holmes_fit.reporting.cohort import report as write_report
+    from holmes_fit.reporting.cohort.summary import headlines
+    from holmes_fit.reporting.cohort.writing import read_data
 
     chosen = None if pages is None else [name.strip() for name in pages.split(",")]
     written = write_report(
         run, out, by=by, pages=chosen, preset=preset, figures=figures, recovery=recovery, force=force
     )
     pdfs = [path for path in written if path.suffix == ".pdf"]
-    say_written(pdfs, quiet)
-    if figures is not None and not quiet:
-        typer.echo(f"wrote {len(written) - len(pdfs)} files of figures and tables", err=True)
+    say.wrote(*pdfs)
+    if figures is not None:
+        say.note(f"wrote {len(written) - len(pdfs)} files of figures and tables")
+        say.wrote(*(path for path in written if path not in pdfs), silently=True)
+    data = read_data(run, recovery=recovery)
+    words = headlines(data)
+    say.found("\n".join([*words, _where(pdfs, data.label)]), words=words, label=data.label)
+
+
+def _where(pdfs: Sequence[Path], label: str) -> str:
+    """Say where the report is, and whether it is more than a first look."""
+    names = ", ".join(plain(str(path), limit=300) for path in pdfs)
+    return (
+        f"The {'report' if len(pdfs) == 1 else 'reports'}{', a first look,' if label else ''} can be read in {names}."
+    )

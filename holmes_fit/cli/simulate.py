@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from holmes_fit.cli.app import app, examples
+from holmes_fit.cli.app import command
 from holmes_fit.cli.options import (
     Alpha,
     BranchCounts,
@@ -19,7 +19,6 @@ from holmes_fit.cli.options import (
     Param,
     Particles,
     ProtocolName,
-    Quiet,
     Resampling,
     Seed,
     StickyBy,
@@ -27,18 +26,16 @@ from holmes_fit.cli.options import (
     numbers_by_name,
     observer_of,
     progress_bar,
-    say_written,
 )
+from holmes_fit.cli.output import Output, shell
 
 
-@app.command(
-    epilog=examples(
-        "holmes-fit simulate --protocol compositional_3 --alpha 0.8 --omega 0.3 --seed 1 --out cohort.csv",
-        "holmes-fit simulate --protocol reversal --alpha lognormal:0.8,0.5 --missed 0.05 --out cohort.csv",
-        "holmes-fit simulate --protocol shepard --mix flat=0.4,holmes=0.6 --subjects 50 --out cohort.csv",
-        "holmes-fit simulate --protocol weather_prediction --groups control=10,patient=10 \\",
-        "    --omega 0.3 --param patient.omega=1.2 --out cohort.csv",
-    )
+@command(
+    "holmes-fit simulate --protocol compositional_3 --alpha 0.8 --omega 0.3 --seed 1 --out cohort.csv",
+    "holmes-fit simulate --protocol reversal --alpha lognormal:0.8,0.5 --missed 0.05 --out cohort.csv",
+    "holmes-fit simulate --protocol shepard --mix flat=0.4,holmes=0.6 --subjects 50 --out cohort.csv",
+    "holmes-fit simulate --protocol weather_prediction --groups control=10,patient=10 \\",
+    "    --omega 0.3 --param patient.omega=1.2 --out cohort.csv",
 )
 def simulate(
     protocol: ProtocolName,
@@ -64,7 +61,8 @@ def simulate(
     max_depth: MaxDepth = 20,
     max_branches: MaxBranches = 20,
     force: Force = False,
-    quiet: Quiet = False,
+    *,
+    say: Output,
 ) -> None:
     """Simulate people with known parameters.
 
@@ -85,7 +83,7 @@ def simulate(
     outputs = [out, out.with_suffix(".truth.csv")]
     check_outputs(outputs, force)
     named = {"alpha": alpha, "omega": omega, "depth_scale": depth_scale, "beta": beta, "lapse": lapse}
-    with progress_bar("simulating", quiet) as progress:
+    with progress_bar("simulating", say.quiet) as progress:
         simulation = make(
             protocol,
             model or "holmes",
@@ -99,4 +97,7 @@ def simulate(
             progress=progress,
         )
     write_simulation(simulation, *outputs)
-    say_written(outputs, quiet)
+    truth = simulation.truth
+    say.found(people=len(truth), models=truth["model"].value_counts().to_dict(), trials=len(simulation.cohort.trials))
+    say.wrote(*outputs)
+    say.next(shell("fit", out, "--protocol", protocol, "--quick", "--out", "runs/look"))

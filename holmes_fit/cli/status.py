@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import typer
-
-from holmes_fit.cli.app import app, examples
+from holmes_fit.cli.app import command
 from holmes_fit.cli.options import RunFolder
+from holmes_fit.cli.output import Output
 
 
-@app.command(epilog=examples("holmes-fit status runs/pilot"))
-def status(run: RunFolder) -> None:
+@command("holmes-fit status runs/pilot")
+def status(run: RunFolder, *, say: Output) -> None:
     """Say how far a run is: what is done, failed, damaged and missing, and which process is at work on it.
 
     It can be asked while the run goes on.
     """
-    from holmes_fit.cli.fit_text import status_text
+    from holmes_fit.cli.fit_text import status_facts, status_text
     from holmes_fit.runs import read_run
 
-    typer.echo(status_text(read_run(run)))
     # Cohorts of a recovery study, whose own records are its groups, or of a plan, with one for each number of trials.
-    for cohort in sorted([*run.glob("from_*/manifest.json"), *run.glob("trials_*/from_*/manifest.json")]):
-        typer.echo(f"\n{status_text(read_run(cohort.parent))}")
+    within = sorted([*run.glob("from_*/manifest.json"), *run.glob("trials_*/from_*/manifest.json")])
+    runs = [read_run(run), *(read_run(cohort.parent) for cohort in within)]
+    say.found("\n\n".join(map(status_text, runs)), runs=[status_facts(each) for each in runs])

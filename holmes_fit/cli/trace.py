@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from holmes_fit.cli.app import app, examples
+from holmes_fit.cli.app import command
 from holmes_fit.cli.options import (
     Alpha,
     BranchCounts,
@@ -21,7 +21,6 @@ from holmes_fit.cli.options import (
     Participants,
     Particles,
     ProtocolName,
-    Quiet,
     Resampling,
     Seed,
     StickyBy,
@@ -29,17 +28,15 @@ from holmes_fit.cli.options import (
     given_values,
     observer_of,
     progress_bar,
-    say_written,
 )
+from holmes_fit.cli.output import Output
 
 
-@app.command(
-    epilog=examples(
-        "holmes-fit trace pilot.csv --protocol weather_prediction --alpha 1 --omega 0.5 --out traces.csv",
-        "holmes-fit trace data/ --protocol shepard --model flat --replicates 32 --seed 1 --out traces.csv",
-        "holmes-fit trace pilot.csv --protocol reversal --model rescorla_wagner --param learning_rate=0.1 \\",
-        "    --out traces.csv",
-    )
+@command(
+    "holmes-fit trace pilot.csv --protocol weather_prediction --alpha 1 --omega 0.5 --out traces.csv",
+    "holmes-fit trace data/ --protocol shepard --model flat --replicates 32 --seed 1 --out traces.csv",
+    "holmes-fit trace pilot.csv --protocol reversal --model rescorla_wagner --param learning_rate=0.1 \\",
+    "    --out traces.csv",
 )
 def trace(
     data: Data,
@@ -60,7 +57,8 @@ def trace(
     max_depth: MaxDepth = 20,
     max_branches: MaxBranches = 20,
     force: Force = False,
-    quiet: Quiet = False,
+    *,
+    say: Output,
 ) -> None:
     """Write a model's predictions, trial by trial.
 
@@ -78,7 +76,7 @@ def trace(
     }
     observer = observer_of(particles, resampling, branch_counts, sticky_by, max_depth, max_branches)
     cohort = read_cohort(data, protocol, participants)
-    with progress_bar("tracing", quiet) as progress:
+    with progress_bar("tracing", say.quiet) as progress:
         traces = trace_cohort(
             cohort,
             model,
@@ -89,4 +87,5 @@ def trace(
             progress=progress,
         )
     write_table(traces, out)
-    say_written([out], quiet)
+    say.found(people=len(cohort.subjects), rows=len(traces))
+    say.wrote(out)

@@ -194,10 +194,28 @@ def compare(
     step
         Called with what is begun; it may return what is called with how much of it is done, and the total.
 
+    Returns
+    -------
+    Comparison
+        The tables ``models``, ``people``, ``frequencies`` and ``differences``, ``idata`` for ArviZ, and ``warnings``.
+
     Raises
     ------
     InputError
         If the run is not complete, models were fitted on different people, or an argument cannot be used.
+
+    Examples
+    --------
+    >>> import holmes_fit as hf
+    >>> found = hf.compare("runs/pilot", datasets=20, workers=1)
+    >>> found.models.set_index("model")["frequency"].sum().round(6)
+    np.float64(1.0)
+    >>> found.people.pivot(index="subject", columns="model", values="probability").shape
+    (4, 2)
+    >>> found.frequencies["group"].unique().tolist()
+    ['everyone', 'control', 'patient']
+    >>> found.idata.posterior["frequency"].dims  # for ArviZ
+    ('chain', 'draw', 'group', 'model')
     """
     run, begin, sampling = run_of(run, "fit"), step or (lambda _: None), sampling or Sampling()
     lattices = {name: load_lattices(run, name, leave_out) for name in fitted_models(run)}

@@ -147,6 +147,19 @@ def fit(
     HolmesFitError
         If results cannot be written, or the process of a fit died every time that it was tried. What was done before
         is kept.
+
+    Examples
+    --------
+    >>> import holmes_fit as hf
+    >>> people = hf.simulate("conditioning", "rescorla_wagner", subjects=2, seed=1)
+    >>> fits = hf.fit(people.cohort, models=["rescorla_wagner", "bias"], preset="quick", workers=1)
+    >>> fits.models.pivot(index="subject", columns="model", values="log_evidence").shape
+    (2, 2)
+    >>> free = fits.parameters.query("standing == 'free'")
+    >>> free[["subject", "model", "parameter", "median", "lower", "upper"]].shape
+    (8, 6)
+    >>> fits.label
+    'a first look...'
     """
     plan = plan_fit(cohort, models, preset=preset, fix=fix, seed=seed, observer=observer)
     check_workers(workers)
@@ -164,6 +177,17 @@ def read_fits(folder: str | PathLike[str]) -> Fits:
     ------
     InputError
         If the folder is no run of fits.
+
+    Examples
+    --------
+    >>> import holmes_fit as hf
+    >>> fits = hf.read_fits("runs/pilot")
+    >>> free = fits.parameters.query("standing == 'free'")
+    >>> wide = free.pivot(index=["subject", "model"], columns="parameter", values="median")
+    >>> wide.columns.tolist(), len(wide)
+    (['alpha', 'beta', 'lapse', 'omega'], 8)
+    >>> fits.trials[["subject", "trial", "model", "p_hat", "prediction_error"]].shape
+    (480, 5)
     """
     return Fits(run_of(folder, "fit"))
 

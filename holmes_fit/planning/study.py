@@ -143,12 +143,29 @@ def plan(
     progress
         Called with the number of fits that are done, and their total.
 
+    Returns
+    -------
+    StudyPlan
+        The ``table``, the ``recommendation`` in one sentence, and the ``figure()``.
+
     Raises
     ------
     InputError
         If an argument cannot be used, or the folder holds something else.
     HolmesFitError
         If results cannot be written, or the process of a fit died every time that it was tried.
+
+    Examples
+    --------
+    >>> import holmes_fit as hf
+    >>> models = ["rescorla_wagner", "bias"]  # which are fitted in a moment
+    >>> study = hf.plan("conditioning", [20, 40], [5, 10], out="runs/plan", models=models, people=3, workers=1)
+    >>> study.table[["trials", "subjects"]].drop_duplicates().to_records(index=False).tolist()
+    [(20, 5), (20, 10), (40, 5), (40, 10)]
+    >>> study.recommendation.endswith(".")
+    True
+    >>> type(study.figure()).__name__
+    'Figure'
     """
     question = ask(protocol, trials, subjects, models=models, people=people, preset=preset, seed=seed, workers=workers)
     with question.open(out) as run:
@@ -165,6 +182,12 @@ def read_plan(folder: str | PathLike[str]) -> StudyPlan:
     ------
     InputError
         If the folder holds none.
+
+    Examples
+    --------
+    >>> import holmes_fit as hf
+    >>> hf.read_plan("runs/plan").table["subjects"].unique().tolist()
+    [5, 10]
     """
     run = read_run(folder)
     if run.manifest.identity.get("kind") != KIND:

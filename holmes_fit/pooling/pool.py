@@ -104,6 +104,20 @@ class Pooled:
         return self.diagnostics.warnings + self.errors.warnings
 
     @cached_property
+    def group(self) -> pd.DataFrame:
+        """``group.csv`` of this model: a row for each quantity of the group."""
+        from holmes_fit.pooling.results import group_table
+
+        return group_table(self)
+
+    @cached_property
+    def people(self) -> pd.DataFrame:
+        """``pooled.csv`` of this model: a row for each person and parameter."""
+        from holmes_fit.pooling.results import people_table
+
+        return people_table(self)
+
+    @cached_property
     def matrices(self) -> Designs:
         """The designs by the number of the parameter."""
         return _by_number(self.lattices, self.designs)

@@ -61,10 +61,27 @@ def pool(
     step
         Called with what is begun; it may return what is called with the steps that are done, and their total.
 
+    Returns
+    -------
+    dict of str to Pooled
+        By model: the tables ``group`` and ``people``, ``idata`` for ArviZ, and ``warnings``.
+
     Raises
     ------
     InputError
         See :func:`load_lattices` and :func:`pool_people`.
+
+    Examples
+    --------
+    >>> import holmes_fit as hf
+    >>> pooled = hf.pool("runs/pilot", formulas=["alpha ~ group"])
+    >>> holmes = pooled["holmes"]
+    >>> holmes.group.query("quantity == 'contrast'")[["parameter", "name"]].to_records(index=False).tolist()
+    [('alpha', 'group: patient - control')]
+    >>> holmes.people["subject"].nunique()  # each person, in the light of the group
+    4
+    >>> holmes.idata.posterior["mean"].dims  # for ArviZ
+    ('chain', 'draw', 'parameter')
     """
     run, begin = run_of(run, "fit"), step or (lambda _: None)
     chosen = fitted_models(run) if models is None else tuple(models)

@@ -15,7 +15,14 @@ from holmes_fit.study_files import find_toml, parse_toml, read_toml, shipped_nam
 
 
 def protocol_names() -> tuple[str, ...]:
-    """Return the names of the protocols that come with the package, in alphabetical order."""
+    """Return the names of the protocols that come with the package, in alphabetical order.
+
+    Examples
+    --------
+    >>> import holmes_fit as hf
+    >>> hf.protocol_names()[:3]
+    ('compositional_2', 'compositional_3', 'compositional_4')
+    """
     return shipped_names("protocols")
 
 

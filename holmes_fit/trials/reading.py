@@ -65,6 +65,17 @@ def read_cohort(
     ------
     InputError
         Listing every problem: file, row (the line in a text editor), column, the value seen, what is allowed.
+
+    Examples
+    --------
+    >>> import holmes_fit as hf
+    >>> cohort = hf.read_cohort("data/weather_prediction.csv", "weather_prediction")
+    >>> cohort.trials[["subject", "trial", "x1", "x2", "x3", "x4", "choice", "outcome"]].head(2)
+      subject  trial  x1  x2  x3  x4  choice  outcome
+    0     ...
+    1     ...
+    >>> cohort.subjects["group"].value_counts().to_dict()
+    {'control': 10, 'patient': 10}
     """
     check = check_data(data, protocol, participants)
     if check.cohort is None:

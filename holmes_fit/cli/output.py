@@ -1,0 +1,148 @@
+"""What a command says: to people as it goes along, to programs as one JSON object at the end."""
+
+from __future__ import annotations
+
+import json
+import math
+import shlex
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from holmes_fit.errors import InputError, Problem, plain
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FINE, FAILED, BAD_INPUT, WITH_WARNINGS, INTERRUPTED = 0, 1, 2, 3, 130
+
+
+@dataclass
+class Output:
+    """What one command says.
+
+    Findings go to standard output; whatever accompanies them to standard error. With ``--json``, standard output has
+    one object and nothing else.
+
+    Parameters
+    ----------
+    as_json
+        Print one JSON object instead of findings in words.
+    quiet
+        Print nothing but problems, and what was asked for as JSON.
+    command
+        The name of the command, once it has begun.
+    when_stopped
+        What to tell someone who stops it.
+    """
+
+    as_json: bool = False
+    quiet: bool = False
+    command: str = ""
+    when_stopped: str = "Stopped."
+    _facts: dict[str, object] = field(default_factory=dict)
+    _problems: list[Problem] = field(default_factory=list)
+    _warnings: list[str] = field(default_factory=list)
+    _errors: list[str] = field(default_factory=list)
+    _written: list[Path] = field(default_factory=list)
+    _next: list[str] = field(default_factory=list)
+
+    def found(self, text: str = "", **facts: object) -> None:
+        """Say what was found: a text for people, facts for programs."""
+        if text and not self.quiet:
+            self.give(text)
+        self._facts |= facts
+
+    def give(self, text: str) -> None:
+        """Print what was asked for, even if quiet."""
+        if not self.as_json:
+            typer.echo(text)
+
+    def note(self, text: str) -> None:
+        """Say what is being done."""
+        if not self.quiet:
+            typer.echo(text, err=True)
+
+    def warn(self, text: str) -> None:
+        """Say what must be known before anything is used. The command then ends with exit code 3."""
+        typer.echo(text, err=True)
+        self._warnings.append(text)
+
+    def fail(self, text: str) -> None:
+        """Say why there is no result."""
+        typer.echo(text, err=True)
+        self._errors.append(text)
+
+    def refuse(self, error: InputError) -> None:
+        """Say everything that is wrong with the input."""
+        self.fail("\n".join(map(in_one_line, error.problems)))
+        self.problems(error.problems)
+
+    def problems(self, problems: Iterable[Problem]) -> None:
+        """Keep what is wrong with the input, for programs."""
+        self._problems += problems
+
+    def wrote(self, *paths: Path, silently: bool = False) -> None:
+        """Name files that were written; silently if a text names them."""
+        for path in () if silently else paths:
+            self.note(f"wrote {plain(str(path), limit=300)}")
+        self._written += paths
+
+    def next(self, *commands: str) -> None:
+        """Say how one would go on."""
+        self.note("\n".join(["Next:", *(f"  {plain(command, limit=500)}" for command in commands)]))
+        self._next += commands
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of a command that has done its work."""
+        return WITH_WARNINGS if self._warnings else FINE
+
+    def end(self, exit_code: int) -> None:
+        """Print the JSON object if one is wanted. Help, and the like, have none."""
+        if not self.as_json or not (self.command or exit_code):
+            return
+        document = {
+            "command": self.command,
+            "exit_code": exit_code,
+            "error": "\n".join(self._errors) or None,
+            "problems": [asdict(problem) for problem in self._problems],
+            "warnings": self._warnings,
+            "written": self._written,
+            "next": self._next,
+            **self._facts,
+        }
+        json.dump(_as_json(document), sys.stdout, indent=2, allow_nan=False)
+        sys.stdout.write("\n")
+
+
+def shell(command: str, *arguments: object) -> str:
+    """Return a command as one types it."""
+    return shlex.join(["holmes-fit", command, *map(str, arguments)])
+
+
+def rows(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return a table as a list of its rows."""
+    return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
+
+
+def in_one_line(message: object) -> str:
+    """Return a message as a terminal can show it, without line breaks and control characters."""
+    return plain(str(message), limit=5000)
+
+
+def _as_json(value: Any) -> Any:
+    """Return a value as JSON can hold it: what is missing or not finite becomes null."""
+    if isinstance(value, Mapping):
+        return {str(name): _as_json(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_as_json(each) for each in value]
+    if hasattr(value, "item"):  # a number of NumPy's
+        value = value.item()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, (str, int)) else str(value)

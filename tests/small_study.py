@@ -1,0 +1,72 @@
+"""A study that is fitted in seconds, for trying what the documents show: four people, coarse fits, groups unsampled."""
+
+from __future__ import annotations
+
+import shutil
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from holmes_fit.fitting import fit
+from holmes_fit.pooling import Sampling
+from holmes_fit.trials import read_cohort
+from tests.small_fits import OBSERVER, SMALL
+
+ROOT = Path(__file__).resolve().parent.parent
+PROTOCOL = "weather_prediction"
+TRIALS = 60  # of each person
+FEW_DRAWS = 100  # of each chain
+
+
+def lay_out(folder: Path) -> Path:
+    """Put the example data into a folder, the beginning of four people as ``pilot.csv``, and a small preset."""
+    (folder / "data").mkdir()
+    shutil.copy(ROOT / "data" / f"{PROTOCOL}.csv", folder / "data")
+    everyone = pd.read_csv(folder / "data" / f"{PROTOCOL}.csv", dtype="str")
+    first_two = everyone.drop_duplicates("subject").groupby("group").head(2)["subject"]
+    chosen = everyone["subject"].isin(first_two) & (everyone["trial"].astype(int) <= TRIALS)
+    everyone[chosen].to_csv(folder / "pilot.csv", index=False)
+    (folder / "small.toml").write_text(SMALL)
+    return folder
+
+
+def fit_pilot(folder: Path) -> None:
+    """Fit these four with flat and HOLMES into ``runs/pilot``."""
+    cohort = read_cohort(folder / "pilot.csv", PROTOCOL)
+    fit(
+        cohort,
+        ["flat", "holmes"],
+        folder / "runs" / "pilot",
+        preset=folder / "small.toml",
+        observer=OBSERVER,
+        workers=1,
+    )
+
+
+def draw_groups_from_their_priors(patch: pytest.MonkeyPatch) -> None:
+    """Let every group be a draw from the prior of its PyMC model: NUTS, which takes longer, has tests of its own."""
+    import arviz as az
+    import pymc as pm
+    from pytensor.configdefaults import config
+
+    def nuts(model: pm.Model, sampling: Sampling, on_step: object = None) -> az.InferenceData:
+        variables = [*model.free_RVs, *model.deterministics]
+        chains = sampling.chains
+        with config.change_flags(mode="FAST_COMPILE"):
+            drawn = pm.draw(variables, draws=chains * FEW_DRAWS, random_seed=1)
+        posterior = {
+            variable.name: np.asarray(values).reshape(chains, FEW_DRAWS, *np.shape(values)[1:])
+            for variable, values in zip(variables, drawn, strict=True)
+        }
+        return az.from_dict(
+            posterior=posterior,
+            sample_stats={"diverging": np.zeros((chains, FEW_DRAWS), dtype=bool)},
+            coords={name: list(values) for name, values in model.coords.items()},
+            dims={name: list(model.named_vars_to_dims[name]) for name in posterior},
+        )
+
+    for module in ("pool", "mixture"):
+        patch.setattr(import_module(f"holmes_fit.pooling.{module}"), "nuts", nuts)

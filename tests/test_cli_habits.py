@@ -1,0 +1,293 @@
+"""Habits that all commands share: help, JSON, exit codes, silence, completion, and where compiled code is kept."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+
+from holmes_fit import trials
+from holmes_fit.cli import app, main, options
+from holmes_fit.fitting import cohort
+from holmes_fit.fitting.person import PersonFit
+from holmes_fit.lattice import Task
+from holmes_fit.presets import Preset
+from holmes_fit.trials import write_trials
+from tests.sample_run import Sample, make_run
+from tests.small_fits import people, small_preset
+
+ROOT = Path(__file__).parent.parent
+HOLMES_FIT = Path(sys.executable).with_name("holmes-fit")
+COMMANDS = [name for name in typer.main.get_command(app).commands if name != "protocols"]  # type: ignore[attr-defined]
+COMMON = {"command", "exit_code", "error", "problems", "warnings", "written", "next"}
+CHECK = ["check", "data.csv", "--protocol", "conditioning"]
+
+
+@pytest.fixture
+def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with data, in which commands are given."""
+    folder = tmp_path / "with blanks"
+    folder.mkdir()
+    data = people(2)
+    write_trials(data.trials, data.protocol, folder / "data.csv")
+    small_preset(folder).rename(folder / "small.toml")
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    """Run a command as the terminal would, and return its exit code and what it printed."""
+    with pytest.raises(SystemExit, match=r"^\d+$") as ended:
+        main(arguments)
+    out, err = capsys.readouterr()
+    return int(str(ended.value.code)), out, err
+
+
+def asked(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, object]:
+    """Return the JSON object that a command prints, and nothing but that."""
+    code, out, err = run(capsys, *arguments, "--json")
+    said: dict[str, object] = json.loads(out, parse_constant=pytest.fail)  # NaN is no JSON
+    assert set(said) >= COMMON
+    assert said["exit_code"] == code
+    assert "Traceback" not in err
+    return said
+
+
+def raising(error: BaseException):
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    return fail
+
+
+def fit_command(models: str = "bias") -> list[str]:
+    return ["fit", *CHECK[1:], "--models", models, "--preset", "small.toml", "--workers", "1", "--out", "run"]
+
+
+# --- help
+
+
+@pytest.mark.parametrize("command", [*([name] for name in COMMANDS), ["protocols"], ["protocols", "show"]])
+def test_every_command_has_examples_json_and_quiet(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys, *command, "--help")
+    assert (code, err) == (0, "")
+    for text in ("Examples:\n    holmes-fit ", "--json", "-q, --quiet"):
+        assert text in out
+
+
+def test_help_takes_less_than_half_a_second() -> None:
+    """Of a processor, the best of a few: other work on the machine does not count."""
+    times = []
+    for _ in range(5):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([HOLMES_FIT, "recover", "--help"], check=True, capture_output=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+        if times[-1] < 0.5:
+            break
+    assert min(times) < 0.5
+
+
+def test_shells_complete_commands_protocols_and_presets() -> None:
+    def completed(words: str) -> list[str]:
+        asking = {"_HOLMES_FIT_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+        return subprocess.check_output([HOLMES_FIT], env=os.environ | asking, text=True).split()
+
+    assert completed("holmes-fit re") == ["recover", "replicate", "report"]
+    assert completed("holmes-fit check data.csv --protocol we") == ["weather_prediction"]
+    assert completed("holmes-fit fit data.csv --preset q") == ["quick"]
+
+
+# --- JSON
+
+
+def test_what_is_found_is_for_programs_too(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    listed = asked(capsys, "protocols")
+    assert {"name": "reversal", "title": "Reversal learning"} in listed["protocols"]  # type: ignore[operator]
+    shown = asked(capsys, "protocols", "show", "reversal")
+    assert shown["toml"] == (ROOT / "protocols" / "reversal.toml").read_text()
+    assert (listed["command"], shown["command"]) == ("protocols", "protocols show")
+
+    checked = asked(capsys, *CHECK)
+    assert checked["subjects"] == 2
+    assert checked["next"] == ["holmes-fit fit data.csv --protocol conditioning --quick --out runs/look"]
+
+    fitted = asked(capsys, *fit_command())
+    assert [(row["model"], row["people"], row["alpha"]) for row in fitted["models"]] == [("bias", 2, None)]  # type: ignore[attr-defined]
+    assert fitted["written"][0] == "run/fits.csv"  # type: ignore[index]
+    assert all(Path(path).is_file() for path in fitted["written"])  # type: ignore[attr-defined]
+    (state,) = asked(capsys, "status", "run")["runs"]  # type: ignore[misc]
+    assert (state["done"], state["total"], state["missing"], state["at_work"]) == (2, 2, [], None)
+
+    traced = asked(capsys, "trace", *CHECK[1:], "--model", "bias", "--replicates", "1", "--out", "t.csv")
+    assert (traced["people"], traced["written"]) == (2, ["t.csv"])
+    mix = ["--mix", "bias=0.5,rescorla_wagner=0.5", "--subjects", "4"]
+    simulated = asked(capsys, "simulate", *CHECK[2:], *mix, "--out", "s.csv")
+    assert simulated["written"] == ["s.csv", "s.truth.csv"]
+    assert sum(simulated["models"].values()) == 4  # type: ignore[attr-defined]
+    made = asked(capsys, "init", "new")
+    assert "new/README.md" in made["written"]  # type: ignore[operator]
+
+
+def test_a_report_says_what_was_found_and_where_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    make_run(tmp_path / "run", Sample(4, 6, models=("flat", "holmes"), label="a first look: few.", records=False))
+    out = tmp_path / "r.pdf"
+    command = ["report", str(tmp_path / "run"), "--pages", "summary", "--out", str(out)]
+    code, text, err = run(capsys, *command)
+    lines = text.splitlines()
+    assert (code, err) == (0, f"wrote {out}\n")
+    assert "describes an estimated " in lines[0]
+    assert lines[1].startswith("In simulated studies of this design, ")
+    assert lines[2:] == [f"The report, a first look, can be read in {out}."]
+    said = asked(capsys, *command, "--force")
+    assert (said["words"], said["written"]) == (lines[:2], [str(out)])
+
+
+def test_quiet_commands_print_what_was_asked_for_alone(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, *CHECK, "-q") == (0, "", "")
+    assert run(capsys, *fit_command(), "-q") == (0, "", "")
+    assert run(capsys, "status", "run", "-q") == (0, "", "")
+    assert run(capsys, "protocols", "show", "reversal", "-q")[1] == (ROOT / "protocols" / "reversal.toml").read_text()
+    code, out, err = run(capsys, *CHECK, "-q", "--json")
+    assert (code, json.loads(out)["subjects"], err) == (0, 2, "")
+
+
+# --- exit codes
+
+
+def test_bad_input_ends_with_2(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = asked(capsys, "fit", "none.csv", "--protocol", "conditionin", "--out", "run")
+    assert said["exit_code"] == 2
+    (problem,) = said["problems"]  # type: ignore[misc]
+    assert problem["seen"] == "'conditionin'"
+    assert problem["advice"] == "Did you mean 'conditioning'?"
+    assert "conditionin" in str(said["error"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (["check"], "Missing argument 'DATA...'"),
+        (["chek"], "No such command 'chek'"),
+        (["simulate", "--seed", "x"], "Invalid value for '--seed'"),
+        (["recover"], "say whose trials"),
+    ],
+)
+def test_bad_options_end_with_2(arguments: list[str], error: str, capsys: pytest.CaptureFixture[str]) -> None:
+    said = asked(capsys, *arguments)
+    assert said["exit_code"] == 2
+    assert error in str(said["error"])
+
+
+def test_results_with_warnings_end_with_3(
+    study: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fit_person = cohort.fit_person
+
+    def fails_for_one(task: Task, preset: Preset) -> PersonFit:
+        if task.learners[0].subject == "s02":
+            raise RuntimeError("boom")
+        return fit_person(task, preset)
+
+    monkeypatch.setattr(cohort, "fit_person", fails_for_one)
+    said = asked(capsys, *fit_command())
+    assert (said["exit_code"], said["error"]) == (3, None)
+    (warning,) = said["warnings"]  # type: ignore[misc]
+    assert warning.splitlines()[-1] == "  s02 with bias: RuntimeError: boom"
+    assert [row["subject"] for row in said["failures"]] == ["s02"]  # type: ignore[attr-defined]
+
+
+def test_ctrl_c_ends_with_130(study: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(cohort, "fit_person", raising(KeyboardInterrupt()))
+        said = asked(capsys, *fit_command())
+    assert (said["exit_code"], said["error"]) == (
+        130,
+        "Stopped. What is done is safe in run; the same command goes on from there.",
+    )
+    monkeypatch.setattr(trials, "check_data", raising(KeyboardInterrupt()))
+    assert run(capsys, *CHECK) == (130, "", "Stopped.\n")
+
+
+def test_what_nobody_expects_is_one_line(
+    study: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trials, "check_data", raising(RuntimeError("boom")))
+    said = asked(capsys, *CHECK)
+    assert (said["exit_code"], said["command"]) == (1, "check")
+    assert said["error"] == "unexpected error, RuntimeError: boom. Run holmes-fit --debug ... to see where."
+
+
+def test_what_a_library_prints_is_no_json(
+    study: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check_data = trials.check_data
+    monkeypatch.setattr(trials, "check_data", lambda *given: print("hello") or check_data(*given))
+    assert asked(capsys, *CHECK)["subjects"] == 2
+
+
+# --- colours and libraries
+
+
+def test_bars_have_no_colours_where_none_are_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert not options._bars().console.no_color
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert options._bars().console.no_color
+
+
+@pytest.mark.parametrize(("wanted", "heard"), [("", False), ("default", True)])
+def test_libraries_are_silent_unless_asked_for(wanted: str, heard: bool) -> None:
+    script = """
+import logging, subprocess, sys, warnings
+from holmes_fit.cli import main
+try:
+    main()
+except SystemExit:
+    pass
+warnings.warn("from a library")
+logging.getLogger("pytensor.configdefaults").warning("from a library")
+subprocess.run([sys.executable, "-c", "import warnings; warnings.warn('from its worker')"])
+"""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONWARNINGS"}
+    if wanted:
+        environment["PYTHONWARNINGS"] = wanted
+    arguments = [sys.executable, "-c", script, "protocols"]
+    done = subprocess.run(arguments, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("compositional_2")
+    assert (done.stderr.count("from a library") == 2) is heard
+    assert ("from its worker" in done.stderr) is heard
+    assert heard or not done.stderr
+
+
+# --- compiled code
+
+
+def test_compiled_code_goes_to_a_user_folder_where_the_package_cannot_be_written_to(tmp_path: Path) -> None:
+    package = tmp_path / "installed" / "holmes_fit"
+    (package / "filters").mkdir(parents=True)
+    for name in ("__init__.py", "filters/draws.py"):
+        shutil.copy(ROOT / "holmes_fit" / name, package / name)
+    (package / "filters" / "__init__.py").touch()
+    (package / "filters" / "__pycache__").write_text("no folder, so that not even root can write here")
+    environment = os.environ | {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    del environment["NUMBA_CACHE_DIR"]
+    script = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import numpy as np
+from holmes_fit.filters import draws
+draws.unit(np.uint64(1), np.uint64(2))
+print(draws.__file__)
+"""
+    arguments = [sys.executable, "-c", script, str(package.parent)]
+    done = subprocess.run(arguments, env=environment, capture_output=True, text=True, check=True)
+    assert Path(done.stdout.strip()).is_relative_to(package)
+    assert list((tmp_path / "cache").rglob("draws.unit*.nbc"))

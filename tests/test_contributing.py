@@ -1,0 +1,82 @@
+"""What CONTRIBUTING.md shows can be done in just these lines: a model, a protocol and a page are added."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import pytest
+
+from holmes_fit.models import MODELS
+from holmes_fit.protocols.catalogue import read_protocol
+from holmes_fit.reporting.cohort.catalogue import PAGES
+from holmes_fit.trials import read_cohort
+from tests.documents import ROOT, blocks, run_python
+from tests.sample_run import Sample, make_run
+
+GUIDE = "CONTRIBUTING.md"
+SMALL = Sample(4, 6, models=("flat", "holmes"), pooled=False, compared=False, recovered=False, records=False)
+
+
+@pytest.fixture(autouse=True)
+def afterwards_as_before() -> Iterator[None]:
+    """What an example registers is forgotten."""
+    registries: tuple[dict[str, Any], ...] = (MODELS, PAGES)
+    kept = [(registry, dict(registry)) for registry in registries]
+    yield
+    for registry, before in kept:
+        registry.clear()
+        registry.update(before)
+
+
+def run_block(containing: str) -> dict[str, Any]:
+    (block,) = [block for block in blocks(GUIDE, "python") if containing in block]
+    return run_python(block)
+
+
+def test_all_python_is_tried_here() -> None:
+    assert len(blocks(GUIDE, "python")) == 3
+
+
+def test_a_variant_is_one_entry() -> None:
+    names = run_block("LatentCauseModel(")
+    assert names["p_hat"].shape == (8, 20)
+    assert names["p_hat"][:, -2].mean() > 0.7
+
+
+def test_a_model_of_another_kind_is_simulated_and_fitted() -> None:
+    fits = run_block("class BaseRate")["fits"]
+    free = fits.parameters[fits.parameters["standing"] == "free"]
+    assert list(free["parameter"]) == ["learning_rate", "beta", "lapse"]
+    assert fits.failures.empty
+
+
+def test_a_protocol_reads_its_file(tmp_path: Path) -> None:
+    (toml,) = blocks(GUIDE, "toml")
+    (rows,) = blocks(GUIDE, "csv")
+    (tmp_path / "food.csv").write_text(rows)
+    cohort = read_cohort(tmp_path / "food.csv", read_protocol(toml))
+    assert cohort.trials["choice"].tolist()[:2] == [1, 0]
+    assert cohort.trials["choice"].isna().tolist() == [False, False, True]
+    assert cohort.learners[0].observations.cues.tolist() == [[1, 0], [0, 1], [1, 1]]
+
+
+def test_a_page_is_added_and_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_run(tmp_path / "runs" / "pilot", SMALL)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(mpl.rcParams, "backend", "agg")
+    run_block("PAGES[")
+    assert (tmp_path / "hits.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_the_map_names_every_room() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    (layers,) = [each["layers"] for each in project["tool"]["importlinter"]["contracts"] if each["id"] == "rooms"]
+    rooms = {room.strip("() ") for layer in layers for room in re.split("[|:]", layer)}
+    lines = (ROOT / GUIDE).read_text(encoding="utf-8").splitlines()
+    first_cells = [line.split("|")[1] for line in lines if line.startswith("| `")]
+    assert {name for cell in first_cells for name in re.findall(r"`(\w+)`", cell)} == rooms
