@@ -67,7 +67,7 @@ def make_run(folder: Path, sample: Sample | None = None) -> Path:
     sample = sample or Sample()
     rng = np.random.default_rng(SEED)
     keys = list(product(sample.models, sample.subjects))
-    about = {"command": "holmes-fit fit data.csv --out RUN", "label": sample.label, "python": "3.11.7"}
+    about = {"command": "holmes-fit fit /home/someone/data.csv --out RUN", "label": sample.label, "python": "3.11.7"}
     with open_run(folder, identity=_identity(sample), about=about, keys=keys) as run:
         _fix_the_date(run)
         trials = _trials(sample, rng)
@@ -171,7 +171,7 @@ def _write_fits(run: Run, sample: Sample, trials: Sequence[pd.DataFrame], rng: n
             warning = _person_warning(sample, place, model)
             fits += _parameters(who, warning, rng)
             gain = {"holmes": 1.2, "flat": 0.0, "rescorla_wagner": -1.0}.get(model, -6.0)
-            models.append(_model_row(who, table, base + gain + rng.normal(0, 1.5), warning))
+            models.append(_model_row(who, table, base + gain + rng.normal(0, 1.5), warning, rng))
             fitted.append(_fitted(who, table, rng))
             if model in ("flat", "holmes"):
                 trees.append(_tree(who, rng))
@@ -207,14 +207,22 @@ def _parameters(who: dict[str, str], warning: str, rng: np.random.Generator) -> 
     return rows
 
 
-def _model_row(who: dict[str, str], table: pd.DataFrame, evidence: float, warning: str) -> dict[str, Any]:
+def _model_row(
+    who: dict[str, str], table: pd.DataFrame, evidence: float, warning: str, rng: np.random.Generator
+) -> dict[str, Any]:
     k, n = len(PARAMETERS[who["model"]]), int(table["choice"].notna().sum())
     top = evidence + 4
     row = {**who, "n_trials": len(table), "n_answered": n, "n_parameters": k, "log_likelihood": top}
     row |= {"log_likelihood_error": 0.05, "log_likelihood_map": top - 0.3, "log_likelihood_map_error": 0.05}
     row |= {"aic": 2 * k - 2 * top, "bic": k * np.log(n) - 2 * top, "log_evidence": evidence}
-    row |= {"log_evidence_error": 0.15, "lattice_error": 0.05, "replicates": 32, "effective_replicates": 14.2}
-    return row | {"batch_sd": 0.3, "pseudo_r2": 1 - top / (n * np.log(0.5)), "hit_rate": 0.66, "warning": warning}
+    error, effective, batch_sd, hit_rate = rng.uniform((0.02, 3, 0.05, 0.5), (0.4, 30, 0.45, 0.9))
+    row |= {"log_evidence_error": error, "lattice_error": 0.05, "replicates": 32, "effective_replicates": effective}
+    return row | {
+        "batch_sd": batch_sd,
+        "pseudo_r2": 1 + top / (n * np.log(2)),
+        "hit_rate": hit_rate,
+        "warning": warning,
+    }
 
 
 def _fitted(who: dict[str, str], table: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
@@ -395,16 +403,22 @@ def _comparison(
             first = own.iloc[0]
             row |= {"frequency": first["mean"], "frequency_lower": first["lower"], "frequency_upper": first["upper"]}
             row |= {"exceedance": 0.97 if model == "holmes" else 0.03, "best_for": int(best.get(model, 0))}
-            row["protected_exceedance"] = 0.94 if model == "holmes" else 0.06
-        row |= {**sums.loc[model], "log_evidence_error": 0.9, "loso": sums.loc[model, "log_evidence"] + 20}
-        row |= {"loso_error": 9.0, "loso_difference": 0.0 if model == "holmes" else -8.5, "loso_k_high": 0}
-        row["loso_difference_error"] = 0.0 if model == "holmes" else 3.2
+            row["protected_exceedance"] = 0.96 if model == "holmes" else 0.04
+        place = sample.models.index(model)
+        row |= {
+            **sums.loc[model],
+            "log_evidence_error": 0.9 + 0.3 * place,
+            "loso": sums.loc[model, "log_evidence"] + 20,
+        }
+        row |= {"loso_error": 9.0, "loso_difference": 0.0 if model == "holmes" else -8.5 - place, "loso_k_high": place}
+        row["loso_difference_error"] = 0.0 if model == "holmes" else 3.2 + 0.1 * place
         for other in ("bias", "rescorla_wagner"):
             if other in sums.index:
                 row[f"over_{other}"] = sums.loc[model, "log_evidence"] - sums.loc[other, "log_evidence"]
             else:
                 row[f"over_{other}"] = np.nan
-        row |= {"hit_rate": 0.66, "noisy": int(models["warning"].ne("").sum()), "warning": ""}
+        hit_rate = models.loc[models["model"] == model, "hit_rate"].mean()
+        row |= {"hit_rate": hit_rate, "noisy": int(models["warning"].ne("").sum()), "warning": ""}
         rows.append(row)
     table = pd.DataFrame(rows)
     for column in ("frequency", "frequency_lower", "frequency_upper", "exceedance", "protected_exceedance", "best_for"):
@@ -452,37 +466,39 @@ def _write_predictive(run: Run, sample: Sample, trials: Sequence[pd.DataFrame], 
 def write_recovery(folder: Path, sample: Sample, rng: np.random.Generator, n: int = 30) -> Path:
     """Write the tables of a recovery study."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "manifest.json").write_text(json.dumps({"kind": "recovery"}))
+    (folder / "manifest.json").write_text(json.dumps({"about": {"label": sample.label}}))
     people, summary = [], []
     quality = {"alpha": 0.45, "omega": 0.85, "beta": 0.75, "lapse": 0.3}
-    for model in sample.mixed:
-        for parameter, r in quality.items():
-            truth = CENTRES[parameter] + rng.normal(0, 0.8, n)
-            for subject, on_scale in enumerate(truth):
-                row: dict[str, Any] = {"model": model, "subject": f"r{subject}", "parameter": parameter}
-                row |= {"scale": SCALES.get(parameter, "log"), "truth": _natural(parameter, on_scale)}
-                row["truth_on_scale"] = on_scale
-                for estimator, gain in (("ml", 0.0), ("map", 0.02), ("mean", 0.04), ("pooled", 0.08)):
-                    own = CENTRES[parameter] + (r + gain) * (on_scale - CENTRES[parameter])
-                    own += rng.normal(0, 0.8 * np.sqrt(1 - r**2))
-                    row |= {estimator: _natural(parameter, own), f"{estimator}_on_scale": own}
-                sd = 0.8 * np.sqrt(1 - r**2) + 0.1
-                row |= {"lower": _natural(parameter, own - 2 * sd), "upper": _natural(parameter, own + 2 * sd)}
-                row |= {"pooled_lower": row["lower"], "pooled_upper": row["upper"], "covered": True}
-                row |= {"pooled_covered": True, "at_bound": "", "sd_on_scale": sd, "prior_sd_on_scale": 0.95}
-                people.append(row | {"batch_sd": 0.3, "warning": ""})
-            for estimator in ("ml", "map", "mean", "pooled"):
-                for measure, value in (("correlation", r), ("rmse", 0.5), ("coverage", 0.94), ("bias", 0.02)):
-                    entry = {"model": model, "parameter": parameter, "estimator": estimator, "n": n}
-                    entry |= {"measure": measure, "value": value, "lower": value - 0.1, "upper": value + 0.1}
-                    summary.append(entry)
+    for model, parameter in product(sample.mixed, quality):
+        r = quality[parameter] - 0.07 * sample.mixed.index(model)
+        truth = CENTRES[parameter] + rng.normal(0, 0.8, n)
+        for subject, on_scale in enumerate(truth):
+            row: dict[str, Any] = {"model": model, "subject": f"r{subject}", "parameter": parameter}
+            row |= {"scale": SCALES.get(parameter, "log"), "truth": _natural(parameter, on_scale)}
+            row["truth_on_scale"] = on_scale
+            for estimator, gain in (("ml", 0.0), ("map", 0.02), ("mean", 0.04), ("pooled", 0.08)):
+                own = CENTRES[parameter] + (r + gain) * (on_scale - CENTRES[parameter])
+                own += rng.normal(0, 0.8 * np.sqrt(1 - r**2))
+                row |= {estimator: _natural(parameter, own), f"{estimator}_on_scale": own}
+            sd = 0.8 * np.sqrt(1 - r**2) + 0.1
+            row |= {"lower": _natural(parameter, own - 2 * sd), "upper": _natural(parameter, own + 2 * sd)}
+            row |= {"pooled_lower": row["lower"], "pooled_upper": row["upper"], "covered": True}
+            row |= {"pooled_covered": True, "at_bound": "", "sd_on_scale": sd, "prior_sd_on_scale": 0.95}
+            people.append(row | {"batch_sd": 0.3, "warning": ""})
+        for estimator in ("ml", "map", "mean", "pooled"):
+            better = 0.02 * ("ml", "map", "mean", "pooled").index(estimator)
+            scores = {"correlation": r + better, "rmse": 0.5, "coverage": 0.9 + better - 0.1 * r, "bias": 0.02}
+            for measure, value in scores.items():
+                entry = {"model": model, "parameter": parameter, "estimator": estimator, "n": n}
+                entry |= {"measure": measure, "value": value, "lower": value - 0.1, "upper": value + 0.1}
+                summary.append(entry)
     write_table(pd.DataFrame(people), folder / "recovery_people.csv")
     write_table(pd.DataFrame(summary), folder / "recovery.csv")
-    _write_confusion(folder, sample, n)
+    _write_confusion(folder, sample, n, rng)
     return folder
 
 
-def _write_confusion(folder: Path, sample: Sample, n: int) -> None:
+def _write_confusion(folder: Path, sample: Sample, n: int, rng: np.random.Generator) -> None:
     rows = []
     for criterion, right in (("bic", 0.6), ("evidence", 0.7), ("pooled", 0.8)):
         for truth, chosen in product(sample.mixed, repeat=2):
@@ -502,8 +518,8 @@ def _write_confusion(folder: Path, sample: Sample, n: int) -> None:
         write_table(pd.DataFrame(power), folder / "power.csv")
     checks = [
         {
-            "level": "person", "model": model, "parameter": parameter, "subset": "all", "n": n, "chi2_p": 0.4,
-            "ecdf_p": 0.3, "verdict": "passes",
+            "level": "person", "model": model, "parameter": parameter, "subset": "all", "n": n,
+            "chi2_p": rng.uniform(), "ecdf_p": rng.uniform(), "verdict": "passes",
         }
         for model, parameter in product(sample.mixed, ("alpha", "omega", "beta", "lapse"))
     ]  # fmt: skip

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
-from matplotlib.text import Text
 from pypdf import PdfReader
 
 import holmes_fit as hf
 from holmes_fit.fitting.tables import FAILURES, FITS, MODELS, TREES, TRIALS
-from holmes_fit.reporting.cohort import PAGE_NAMES
-from holmes_fit.reporting.cohort.book import MARGIN, WIDTH, Book
+from holmes_fit.reporting.cohort.appendix import without_folders
 from holmes_fit.reporting.cohort.catalogue import PAGES
 from holmes_fit.runs import read_run
+from tests.report_text import by_section, text_by_section
 from tests.sample_run import Sample, make_run
 from tests.small_fits import OBSERVER, people, small_preset
 
@@ -45,21 +43,6 @@ def pages(texts: list[str]) -> dict[str, str]:
     return by_section(texts)
 
 
-def text_by_section(path: Path) -> dict[str, str]:
-    return by_section([page.extract_text() for page in PdfReader(path).pages])
-
-
-def by_section(texts: list[str]) -> dict[str, str]:
-    """Return the text of each section, by what stands at the head of its pages."""
-    found: dict[str, str] = {}
-    for text in texts:
-        head = re.search(r" · \d+ (?:person|people) (.+)$", text, re.MULTILINE)
-        assert head is not None
-        section = head[1]
-        found[section] = found.get(section, "") + re.sub(r"\s+", " ", text) + " "
-    return found
-
-
 def table(run: Path, name: str) -> pd.DataFrame:
     return pd.read_csv(run / name, dtype={"subject": str}, keep_default_na=False, na_values=[""])
 
@@ -74,11 +57,24 @@ def test_invented_runs_have_the_columns_of_real_ones(run: Path) -> None:
     assert tuple(table(run, "trees.csv").columns)[: len(TREES)] == TREES
 
 
-# --- Numbers
+# --- Numbers: each one that is printed, as the tables of the run have it
+
+LABELS = {"holmes": "HOLMES", "rescorla_wagner": "Rescorla–Wagner"}
+SYMBOLS = {"alpha": "α", "omega": "Ω", "beta": "β"}
 
 
 def percent(value: float) -> str:
-    return f"{value:.0%}"
+    return "<1%" if 0 < value < 0.005 else ">99%" if 0.995 <= value < 1 else f"{value:.0%}"
+
+
+def places(value: float, n: int, sign: str = "") -> str:
+    if pd.isna(value):
+        return "–"
+    return f"{value:{sign},.{n}f}".replace("-", "−") if round(value, n) else f"{0:.{n}f}"
+
+
+def probability(value: float) -> str:
+    return "<.001" if value < 0.001 else ">.999" if value > 0.999 else f"{value:.3f}".lstrip("0")
 
 
 def significant(text: str) -> float:
@@ -92,35 +88,65 @@ def test_the_answer_is_that_of_the_tables(run: Path, pages: dict[str, str]) -> N
         f"HOLMES describes an estimated {percent(row['median'])} of people (95% interval {percent(row['lower'])} to "
         f"{percent(row['upper'])})."
     )
-    assert answer in pages["Flat or HOLMES"]
-    assert answer in pages["Summary"]
-    comparison = table(run, "comparison.csv").set_index("model")
-    for column in ("exceedance", "protected_exceedance"):
-        assert f"{comparison.loc['holmes', column]:.3f}".lstrip("0") in pages["Flat or HOLMES"]
+    comparison = table(run, "comparison.csv").set_index("model").loc["holmes"]
     probabilities = table(run, "model_probabilities.csv").pivot(index="subject", columns="model", values="probability")
-    best = (probabilities["holmes"] > 0.5).sum()
-    assert f"it is the likeliest for {best} of {len(probabilities)} people" in pages["Flat or HOLMES"]
+    best, n = (probabilities["holmes"] > 0.5).sum(), len(probabilities)
+    words = (
+        f"It is the most frequent model with probability {probability(comparison['exceedance'])}, and "
+        f"{probability(comparison['protected_exceedance'])} once chance is allowed for (protected exceedance). Person "
+        f"by person, it is the likeliest for {best} of {n} people; for "
+        f"{(probabilities.max(axis=1) > 0.95).sum()} of {n} one model or another has a probability above 0.95. Against "
+        f"the baselines, its log evidence summed over people is {places(comparison['over_rescorla_wagner'], 1, '+')} "
+        f"nats over Rescorla–Wagner and {places(comparison['over_bias'], 1, '+')} nats over bias."
+    )
+    for section in ("Summary", "Flat or HOLMES"):
+        assert answer in pages[section]
+        assert words in pages[section]
+
+
+def test_frequencies_are_those_of_the_tables(run: Path, pages: dict[str, str]) -> None:
+    text = pages["Flat or HOLMES"]
+    for _, row in table(run, "frequencies.csv").iterrows():
+        label = f" {LABELS.get(row['model'], row['model'])}" if row["group"] == "everyone" else ""
+        assert f" {percent(row['median'])}{label} " in text
+    [(_, row)] = table(run, "frequency_differences.csv").query("model == 'holmes'").iterrows()
+    shown, low, high = (places(100 * row[name], 0, "+") for name in ("median", "lower", "upper"))
+    assert (
+        f"Share of HOLMES, {row['above']} minus {row['below']}: {shown} points (95% interval {low} to {high}; above 0 "
+        f"with P = {probability(row['probability_above_0'])})."
+    ) in text
+    mixture = table(run, "mixture.csv").set_index("quantity")["value"].drop("warning").astype(float)
+    assert (
+        f"Mixture: {mixture['divergences']:.0f} divergences, R-hat {mixture['r_hat']:.3f}, effective draws "
+        f"{mixture['ess_bulk']:,.0f} (bulk) and {mixture['ess_tail']:,.0f} (tail); Bayesian omnibus risk "
+        f"{mixture['omnibus_risk']:.3f}."
+    ) in text
 
 
 def test_the_table_of_models_is_the_comparison(run: Path, pages: dict[str, str]) -> None:
-    text = pages["Flat or HOLMES"]
     for _, row in table(run, "comparison.csv").iterrows():
-        evidence = f"{row['log_evidence']:,.1f} ± {row['log_evidence_error']:,.1f}".replace("-", "−")
-        assert evidence in text
-        for column in ("bic", "aic"):
-            assert f"{row[column]:,.1f}".replace("-", "−") in text
-        for column in ("over_bias", "over_rescorla_wagner"):
-            assert f"{row[column]:+,.1f}".replace("-", "−") in text
+        cells = [LABELS.get(row["model"], row["model"]), places(row["n_subjects"], 0), places(row["frequency"], 3)]
+        cells += [places(row["best_for"], 0)]
+        cells += [f"{places(row['log_evidence'], 1)} ± {places(row['log_evidence_error'], 1)}"]
+        cells += [places(row[name], 1, "+") for name in ("over_bias", "over_rescorla_wagner")]
+        cells += [places(row["bic"], 1), places(row["aic"], 1), places(row["hit_rate"], 3)]
+        assert " ".join([*cells, places(row["loso_k_high"], 0)]) in pages["Flat or HOLMES"]
+        assert row["model"] == "holmes" or f" {places(row['loso_difference'], 1)} " in pages["Flat or HOLMES"]
 
 
-def test_counts_of_answers_are_those_of_the_trials(run: Path, pages: dict[str, str]) -> None:
+def test_answers_are_counted_as_in_the_trials(run: Path, pages: dict[str, str]) -> None:
     fitted = table(run, "trials_fitted.csv")
-    trials = fitted[fitted["model"] == "flat"]
-    n_people, n_answers = trials["subject"].nunique(), int(trials["choice"].notna().sum())
-    assert f"{n_people} people gave {n_answers:,} answers" in pages["Data"]
-    hits = (trials["choice"] == trials["outcome"]).where(trials["choice"].notna())
-    accuracy = hits.astype(float).groupby(trials["subject"]).mean().mean()
-    assert f"{accuracy:.3f}" in pages["Data"]
+    trials = fitted[fitted["model"] == "flat"].merge(table(run, "subjects.csv"), on="subject")
+    n_answers = int(trials["choice"].notna().sum())
+    assert f"{trials['subject'].nunique()} people gave {n_answers:,} answers" in pages["Data"]
+    trials["hit"] = (trials["choice"] == trials["outcome"]).where(trials["choice"].notna()).astype(float)
+    for group in ("everyone", "control", "patient"):
+        own = trials if group == "everyone" else trials[trials["group"] == group]
+        means = own.groupby("subject")[["hit", "choice"]].mean().mean()
+        answered = own["choice"].notna()
+        counts = [own["subject"].nunique(), len(own), answered.sum(), (~answered).sum(), 0]
+        row = [group, *(f"{count:,}" for count in counts), f"{means['hit']:.3f}", f"{means['choice']:.3f}"]
+        assert " ".join(row) in pages["Data"]
 
 
 def test_every_estimate_in_the_appendix_is_that_of_the_tables(run: Path, pages: dict[str, str]) -> None:
@@ -135,27 +161,71 @@ def test_every_estimate_in_the_appendix_is_that_of_the_tables(run: Path, pages: 
         assert [significant(number) for number in numbers] == pytest.approx(others, rel=0.006)  # three digits
 
 
-def test_every_evidence_in_the_appendix_is_that_of_the_tables(run: Path, pages: dict[str, str]) -> None:
+def test_every_diagnostic_in_the_appendix_is_that_of_the_tables(run: Path, pages: dict[str, str]) -> None:
     for _, row in table(run, "models.csv").iterrows():
-        shown = f"{row['log_evidence']:,.2f} ± {row['log_evidence_error']:,.2f}".replace("-", "−")
-        assert shown in pages["Appendix"]
+        evidence = f"{places(row['log_evidence'], 2)} ± {places(row['log_evidence_error'], 2)}"
+        cells = [row["subject"], places(row["n_trials"], 0), places(row["n_answered"], 0)]
+        cells += [places(row["log_likelihood"], 2), evidence, places(row["bic"], 1), places(row["pseudo_r2"], 2)]
+        cells += [percent(row["hit_rate"]), places(row["replicates"], 0), places(row["effective_replicates"], 1)]
+        assert " ".join([*cells, places(row["batch_sd"], 2)]) in pages["Appendix"]
 
 
-def test_parameters_and_recovery_are_those_of_the_tables(run: Path, pages: dict[str, str]) -> None:
-    group = table(run, "group.csv")
-    medians = group[(group["quantity"] == "median") & group["model"].isin(["flat", "holmes"])]
-    for _, row in medians.iterrows():
-        assert any(
-            significant(found) == pytest.approx(row["median"], rel=0.006)
-            for found in re.findall(r"\d*\.\d+", pages["Parameters"])
-        )
-    confusion = table(run / "recovery", "confusion.csv")
-    right = confusion[(confusion["criterion"] == "pooled") & (confusion["truth"] == confusion["chosen"])]
-    for _, row in right.iterrows():
-        name = {"holmes": "HOLMES"}.get(row["truth"], row["truth"])
-        assert f"{percent(row['share'])} of {name} people" in pages["Can this study tell?"]
-    for _, row in table(run, "predictive_summary.csv").query("group == 'everyone'").iterrows():
-        assert f"{row['rmse']:.3f}" in pages["Models against behaviour"]
+def test_parameters_are_those_of_the_tables(run: Path, pages: dict[str, str]) -> None:
+    text, group = pages["Parameters"], table(run, "group.csv").fillna({"name": ""})
+    for (model, parameter), own in group[group["model"].isin(["flat", "holmes"])].groupby(["model", "parameter"]):
+        middle, spread = (own[own["quantity"] == name].iloc[0] for name in ("median", "spread"))
+        wanted = [row[name] for row in (middle, spread) for name in ("median", "lower", "upper")]
+        start = f"{LABELS.get(str(model), model)} {SYMBOLS.get(str(parameter), parameter)}"
+        number = r"(−?[\d.,]+)"
+        [found] = re.findall(rf" {start} {number} {number} to {number} {number} {number} to {number} {number}", text)
+        assert [significant(each) for each in found[:3]] == pytest.approx(wanted[:3], rel=0.006)
+        assert list(found[3:6]) == [places(each, 2) for each in wanted[3:]]
+        assert found[6] == places(own["r_hat"].max(), 3)
+    for _, row in group[group["quantity"].isin(["contrast", "effect"])].iterrows():
+        if row["model"] in ("flat", "holmes"):
+            assert f"{row['median']:.3f}, above 0 with P = {probability(row['probability_above_0'])}" in text
+    for _, row in table(run, "pooling.csv").iterrows():
+        assert (
+            f"{LABELS.get(row['model'], row['model'])} {row['divergences']} divergences, R-hat {row['r_hat']:.3f}, "
+            f"effective draws {min(row['ess_bulk'], row['ess_tail']):,.0f}"
+        ) in text
+    [(_, row)] = table(run, "second_level.csv").iterrows()
+    tests = f"{places(row['statistic'], 2)} {probability(row['p'])} {probability(row['p_holm'])}"
+    assert f"{row['n_subjects']} 0.350 −0.0500 to 0.750 {tests}" in text
+
+
+def test_what_a_study_can_tell_is_that_of_the_tables(run: Path, pages: dict[str, str]) -> None:
+    text, confusion = pages["Can this study tell?"], table(run / "recovery", "confusion.csv")
+    for _, row in confusion[confusion["criterion"] != "bic"].iterrows():
+        assert f"{percent(row['share'])} {row['count']} of {row['n']}" in text
+        if (row["criterion"], row["truth"]) == ("pooled", row["chosen"]):
+            assert f"{percent(row['share'])} of {LABELS.get(row['truth'], row['truth'])} people" in text
+    scores = table(run / "recovery", "recovery.csv").query("estimator == 'pooled'")
+    for _, own in scores.groupby(["model", "parameter"]):
+        value = own.set_index("measure")["value"]
+        assert f"r = {value['correlation']:.2f} {percent(value['coverage'])} covered" in text
+    for _, row in table(run / "recovery", "sbc_summary.csv").iterrows():
+        cells = [row["level"], LABELS.get(row["model"], row["model"]), SYMBOLS.get(row["parameter"], row["parameter"])]
+        cells += [row["subset"], str(row["n"]), probability(row["chi2_p"]), probability(row["ecdf_p"]), row["verdict"]]
+        assert " ".join(cells) in text
+    fits = table(run, "fits.csv").query("model == 'holmes'")
+    for _, ratio in (fits["sd_on_scale"] / fits["prior_sd_on_scale"]).groupby(fits["parameter"]):
+        assert f" {percent(ratio.median())} " in text
+
+
+def test_behaviour_people_and_trees_are_those_of_the_tables(run: Path, pages: dict[str, str]) -> None:
+    summary = table(run, "predictive_summary.csv")
+    for _, row in summary[(summary["group"] == "everyone") | (summary["measure"] == "correct")].iterrows():
+        assert f"{row['rmse']:.3f} ({percent(row['share_inside'])})" in pages["Models against behaviour"]
+    probabilities = table(run, "model_probabilities.csv")
+    likeliest = probabilities.loc[probabilities.groupby("subject")["probability"].idxmax()]
+    for _, row in likeliest.iterrows():
+        label = LABELS.get(row["model"], row["model"])
+        assert f"{row['subject']} ■ {label} {percent(row['probability'])}" in pages["People"]
+    fits = table(run, "models.csv").query("model == 'holmes'").sort_values("pseudo_r2")
+    for place, rank in ((-1, "Best"), ((len(fits) - 1) // 2, "Median"), (0, "Worst")):
+        row = fits.iloc[place]
+        assert f"{rank} fit: {row['subject']}, pseudo-R² {places(row['pseudo_r2'], 2)}" in pages["Inside the model"]
 
 
 # --- Warnings
@@ -173,7 +243,17 @@ def test_parameters_and_recovery_are_those_of_the_tables(run: Path, pages: dict[
         ("Parameters", "Group model of HOLMES: 3 divergences; R-hat 1.08: the chains do not agree."),
         ("Summary", "Group model of HOLMES: 3 divergences"),
         ("Summary", "all answers are missed (s06)"),
+        ("Parameters", "HOLMES: the likelihood of 1 person is noisy (s01)"),
+        ("Parameters", "all answers are missed (s06)"),
+        ("Models against behaviour", "all answers are missed (s06)"),
         ("Can this study tell?", "is noisy (s01)"),
+        ("Can this study tell?", "Recovery study: a first look"),
+        ("Summary", "HOLMES: the likelihood of 1 person is noisy (s01)"),
+        ("Summary", "Mixture of models: R-hat 1.03: the chains do not agree yet."),
+        ("Summary", "Recovery study: a first look"),
+        ("People", "⚠ noisy likelihood"),
+        ("People", "No fit: all answers are missed."),
+        ("Appendix", "s06 flat all answers are missed"),
         ("Appendix", "noisy likelihood: batch SD 1.20 nats"),
     ],
 )
@@ -182,7 +262,7 @@ def test_warnings_stand_on_the_pages_that_use_the_results(pages: dict[str, str],
 
 
 def test_every_page_says_that_it_is_a_first_look(texts: list[str]) -> None:
-    assert len(texts) > len(PAGE_NAMES)
+    assert len(texts) > len(PAGES)
     for text in texts:
         assert "A first look: few replicates. Do not report these numbers." in text
 
@@ -204,6 +284,26 @@ def test_the_file_carries_the_date_and_the_digest_of_the_run(run: Path, written:
     assert metadata.modification_date is None
     assert metadata.subject == f"Cohort report of run {CohortData(read_run(run)).digest}"
     assert metadata.title == "Weather prediction"
+
+
+def test_no_folder_of_a_machine_is_printed(run: Path, texts: list[str], pages: dict[str, str]) -> None:
+    assert "holmes-fit fit data.csv --out RUN" in pages["Appendix"]
+    for text in texts:
+        assert "/home" not in text
+        assert str(run.parent) not in text
+
+
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        ("holmes-fit fit data/a.csv ../b.csv --fix lapse=0.02", "holmes-fit fit data/a.csv ../b.csv --fix lapse=0.02"),
+        ("holmes-fit fit '/home/my data/a b.csv' --out=/tmp/x/run ~/c.csv", "holmes-fit fit 'a b.csv' --out=run c.csv"),
+        (r"holmes-fit fit 'C:\Users\me\a.csv' --out runs/x", "holmes-fit fit a.csv --out runs/x"),
+        ("it's /home/me/odd", "'it'\"'\"'s' odd"),
+    ],
+)
+def test_commands_are_shown_without_the_folders_of_a_machine(command: str, shown: str) -> None:
+    assert without_folders(command) == shown
 
 
 def test_another_table_gives_another_digest(tmp_path: Path) -> None:
@@ -245,110 +345,7 @@ def test_figures_are_written_with_what_they_show(run: Path, tmp_path: Path) -> N
         assert (tmp_path / "again" / name).read_bytes() == (tmp_path / "figures" / name).read_bytes()
 
 
-# --- Looks
-
-
-Placed = tuple[str, float, float, float, float]
-
-
-def overlapping(shown: list[Placed]) -> list[tuple[str, str]]:
-    """Return the texts beyond the margins, and the pairs that lie over each other."""
-    left, right = MARGIN - 3, WIDTH - MARGIN + 3
-    found = [(name, "margin") for name, x0, _, x1, _ in shown if x0 < left or x1 > right]
-    for place, (one, x0, y0, x1, y1) in enumerate(shown):
-        for other, u0, v0, u1, v1 in shown[:place]:
-            if x0 < u1 and u0 < x1 and y0 < v1 and v0 < y1:
-                found.append((one, other))
-    return found
-
-
-@pytest.fixture
-def texts_by_page(monkeypatch: pytest.MonkeyPatch) -> list[list[Placed]]:
-    """What is written on each page and where, in points; a little less than the boxes, which have room for accents."""
-    pages: list[list[Placed]] = []
-    draw, new_page = Text.draw, Book.new_page
-
-    def draw_and_note(text: Text, renderer: Any) -> None:
-        if text.get_visible() and text.get_text().strip() and text.get_rotation() in (0, 90):
-            box = text.get_window_extent(renderer)
-            slack = 1.6 if text.get_rotation() == 0 else 0.8
-            pages[-1].append((text.get_text(), box.x0 + 0.8, box.y0 + slack, box.x1 - 0.8, box.y1 - slack))
-        draw(text, renderer)
-
-    def begin_and_note(book: Book) -> None:
-        new_page(book)  # which finishes the page before
-        pages.append([])
-
-    pages.append([])
-    monkeypatch.setattr(Text, "draw", draw_and_note)
-    monkeypatch.setattr(Book, "new_page", begin_and_note)
-    return pages
-
-
-@pytest.mark.parametrize(
-    ("sample", "pages"),
-    [
-        (Sample(3, 12, groups=(), warned=False, records=False), "summary comparison parameters"),
-        (
-            Sample(25, 12, groups=("a group with quite a long name", "b", "c", "d"), records=False),
-            "summary data behaviour comparison parameters recovery",
-        ),
-        (
-            Sample(120, 12, warned=False, records=False, names=("n" * 300, "n" * 299 + "m", "$x_1^2$ %", "🦄🦄")),
-            "data comparison parameters",
-        ),
-    ],
-    ids=["3 people", "25 people in 4 groups", "120 people"],
-)
-def test_no_text_lies_over_another(
-    sample: Sample, pages: str, tmp_path: Path, texts_by_page: list[list[Placed]]
-) -> None:
-    run = make_run(tmp_path / "run", sample)
-    hf.report(run, tmp_path / "out.pdf", pages=pages.split())
-    assert sum(map(len, texts_by_page)) > 100
-    assert [found for shown in texts_by_page for found in overlapping(shown)] == []
-
-
-# --- Odd runs
-
-
-def test_names_of_any_kind_are_printed_whole_in_the_appendix(tmp_path: Path) -> None:
-    names = ("$x^2$", "a_b", "100%", "日本", "A long name " + "x" * 288)
-    run = make_run(tmp_path / "run", Sample(6, 8, groups=("$a", "b_%"), names=names, recovered=False))
-    [path] = hf.report(run, tmp_path / "out.pdf", pages=["comparison", "people", "appendix"])
-    text = text_by_section(path)["Appendix"]
-    for name in ("$x^2$", "a_b", "100%", "[U+65E5][U+672C]"):
-        assert name in text
-    assert "A long name " + "x" * 288 in text.replace("A long name x", "A long name\0x").replace(" ", "").replace(
-        "Alongname\0", "A long name "
-    )
-
-
-@pytest.mark.parametrize(
-    ("sample", "missing"),
-    [
-        (
-            Sample(4, 8, models=("flat", "holmes"), pooled=False, compared=False, recovered=False, records=False),
-            ["Models against behaviour", "Flat or HOLMES"],
-        ),
-        (Sample(4, 8, models=("holmes",), groups=(), pooled=False, recovered=False), []),
-        (Sample(3, 8, models=("bias",), groups=(), compared=False, recovered=False), ["Flat or HOLMES"]),
-    ],
-    ids=["fitted only", "one model", "one baseline"],
-)
-def test_what_a_run_does_not_have_is_left_out_and_said(sample: Sample, missing: list[str], tmp_path: Path) -> None:
-    [path] = hf.report(make_run(tmp_path / "run", sample), tmp_path / "out.pdf")
-    sections = text_by_section(path)
-    for title in missing:
-        assert title not in sections
-        assert f"Not in this report: {title}. " in sections["Summary"]
-    assert "There is no recovery study of this design" in sections["Can this study tell?"]
-
-
-def test_pages_without_results_still_make_a_report(tmp_path: Path) -> None:
-    run = make_run(tmp_path / "run", Sample(3, 8, compared=False, records=False))
-    [path] = hf.report(run, tmp_path / "out.pdf", pages=["comparison"])
-    assert "The models were not compared: run holmes-fit compare RUN." in PdfReader(path).pages[0].extract_text()
+# --- Runs
 
 
 def test_a_report_for_each_group(run: Path, tmp_path: Path) -> None:
@@ -380,7 +377,3 @@ def test_a_real_run_makes_a_report_with_every_page_it_can(tmp_path: Path) -> Non
     assert f"3 people gave {answered} answers" in sections["Data"]
     assert "20 particles and systematic resampling" in sections["Methods"]
     assert str(fits.run.manifest.identity["code"]) in sections["Appendix"]
-
-
-def test_all_pages_are_in_the_catalogue() -> None:
-    assert tuple(PAGES) == PAGE_NAMES

@@ -10,7 +10,7 @@ import pytest
 import holmes_fit as hf
 from holmes_fit.cli import main
 from holmes_fit.errors import InputError
-from holmes_fit.reporting.cohort import PAGE_NAMES
+from holmes_fit.reporting.cohort.catalogue import PAGES
 from holmes_fit.reporting.cohort.settings import Settings, load_settings, settings_names
 from holmes_fit.reporting.cohort.text import (
     fixed,
@@ -27,6 +27,7 @@ from holmes_fit.reporting.cohort.text import (
 )
 from tests.sample_run import Sample, make_run
 
+PAGE_NAMES = tuple(PAGES)
 SMALL = Sample(4, 6, models=("flat", "holmes"), pooled=False, compared=False, recovered=False, records=False)
 
 

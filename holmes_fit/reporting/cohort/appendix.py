@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePosixPath, PureWindowsPath
 
 import pandas as pd
 
@@ -24,7 +26,7 @@ def build(data: CohortData, book: Book) -> None:
         TITLE,
         "Everyone's estimates, the diagnostics behind them, and where all of it came from.",
         "Medians and 95% intervals of each person's posterior; ML and MAP estimates, means and SDs are in fits.csv. An "
-        "asterisk marks a best fit at a bound of the search; people with a warning are in colour.",
+        "asterisk marks a best fit at a bound of the search; people with a warning about the model are in colour.",
     )
     for model in data.model_names:
         _estimates(data, book, model, data.fits, "each person alone")
@@ -48,15 +50,23 @@ def _estimates(data: CohortData, book: Book, model: str, table: pd.DataFrame | N
     parameters = list(dict.fromkeys(rows["parameter"]))
     book.heading(f"{model_label(model)}, {how}")
     columns = [PERSON, *(Column(parameter_label(name), right=True) for name in parameters)]
-    cells, marked = [], set()
-    for place, (subject, values) in enumerate(_by_person(rows)):
-        cells.append([subject, *(values.get(name, "") for name in parameters)])
-        if subject in data.warned:
-            marked.add(place)
-    book.table(columns, cells, marked, TABLE)
+    found = _by_person(rows)
+    subjects = [str(name) for name in data.subjects["subject"] if name in found]
+    cells = [[subject, *(found[subject].get(name, "") for name in parameters)] for subject in subjects]
+    book.table(columns, cells, _marked(data, model, subjects), TABLE)
 
 
-def _by_person(rows: pd.DataFrame) -> Iterator[tuple[str, Mapping[str, str]]]:
+def _marked(data: CohortData, model: str, subjects: Sequence[str]) -> set[int]:
+    """Return at which places people stand with a warning about a model."""
+    start = f"{model}: "
+    return {
+        place
+        for place, name in enumerate(subjects)
+        if any(text.startswith(start) for text in data.warned.get(name, ()))
+    }
+
+
+def _by_person(rows: pd.DataFrame) -> dict[str, dict[str, str]]:
     """Give each person's estimates as text, by parameter."""
     found: dict[str, dict[str, str]] = {}
     at_bound = rows["at_bound"] if "at_bound" in rows else pd.Series("", index=rows.index)
@@ -64,7 +74,7 @@ def _by_person(rows: pd.DataFrame) -> Iterator[tuple[str, Mapping[str, str]]]:
     for subject, parameter, median, lower, upper, bound in zip(*columns, strict=True):
         text = f"{number(median)} ({number(lower)}–{number(upper)}){'*' if bound else ''}"
         found.setdefault(str(subject), {})[str(parameter)] = text
-    yield from found.items()
+    return found
 
 
 def _diagnostics(data: CohortData, book: Book, model: str) -> None:
@@ -104,16 +114,19 @@ def _diagnostics(data: CohortData, book: Book, model: str) -> None:
                 fixed(row["batch_sd"]),
             ]
         )
-    marked = {place for place, subject in enumerate(rows["subject"]) if subject in data.warned}
-    book.table(columns, cells, marked, TABLE)
+    book.table(columns, cells, _marked(data, model, list(rows["subject"])), TABLE)
 
 
 def _warnings(data: CohortData, book: Book) -> None:
     if not data.warned:
         return
     book.heading(f"Warnings about {people(len(data.warned))}")
-    cells = [[subject, "; ".join(texts)] for subject, texts in data.warned.items()]
-    book.table([PERSON, Column("warning", wraps=True)], cells, size=TABLE)
+    cells = []
+    for subject, texts in data.warned.items():
+        for place, text in enumerate(texts):
+            model, _, what = text.partition(": ")
+            cells.append(["" if place else subject, model_label(model), what])
+    book.table([PERSON, Column("model"), Column("warning", wraps=True)], cells, size=TABLE)
 
 
 def _failures(data: CohortData, book: Book) -> None:
@@ -140,7 +153,7 @@ def _provenance(data: CohortData, book: Book) -> None:
     identity = data.identity
     protocol, preset = identity.get("protocol"), identity.get("preset")
     facts = {
-        "command": str(data.about.get("command", "")),
+        "command": without_folders(str(data.about.get("command", ""))),
         "begun": data.run.manifest.begun.isoformat(),
         "run (SHA-256 of its tables)": data.digest,
         "trials (SHA-256)": str(identity.get("trials", "")),
@@ -161,6 +174,21 @@ def _provenance(data: CohortData, book: Book) -> None:
     book.heading("Files that this report was made from")
     rows = [[printable(name), digest] for name, digest in _files(data)]
     book.table([Column("file"), Column("SHA-256")], rows, size=TABLE)
+
+
+def without_folders(command: str) -> str:
+    """Return a command without the folders of the machine that it was given on: of whole paths, the last part stays."""
+    try:
+        words = shlex.split(command)
+    except ValueError:  # nobody has joined it from its words
+        words = command.split()
+    return shlex.join(map(_last_part, words))
+
+
+def _last_part(word: str) -> str:
+    option, sign, path = word.partition("=") if word.startswith("-") else ("", "", word)
+    is_whole = path.startswith("~") or PurePosixPath(path).is_absolute() or PureWindowsPath(path).is_absolute()
+    return f"{option}{sign}{PureWindowsPath(path).name if is_whole else path}"
 
 
 def _files(data: CohortData) -> Iterator[tuple[str, str]]:

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, NullLocator
+from matplotlib.colors import to_rgb
+from matplotlib.ticker import AutoLocator, FuncFormatter, MaxNLocator, NullLocator
 from numpy.typing import ArrayLike, NDArray
 
 from holmes_fit.reporting.cohort.text import number, printable, short_names, width_of
@@ -17,6 +18,9 @@ LABEL = 7.5
 NAME = 7.0  # the smallest letters there are
 NAME_LENGTH = 62.0  # points
 NICE = tuple(step * 10.0**power for power in range(-6, 7) for step in (1, 2, 5))
+FINER = tuple(step * 10.0**power for power in range(-6, 7) for step in (1, 1.5, 2, 3, 4, 5, 6, 8))
+FEWEST_TICKS = 2
+ROUND = [1, 2, 5, 10]  # steps between ticks
 NICE_SHARES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.998)
 
 Array = NDArray[np.float64]
@@ -38,6 +42,8 @@ def natural_ticks(ax: Axes, scale: str, axis: str = "y", most: int = 6) -> Axes:
     low, high = ax.get_ylim() if axis == "y" else ax.get_xlim()
     candidates = NICE if scale == "log" else NICE_SHARES
     inside = [value for value in candidates if low <= to_scale(value, scale) <= high]
+    if len(inside) < FEWEST_TICKS:
+        inside = [value for value in FINER if low <= to_scale(value, scale) <= high]
     if scale == "log" and len(inside) > most:
         decades = [
             value for value in inside if np.isclose(np.log10(value) % 1, 0) or np.isclose(np.log10(value) % 1, 1)
@@ -58,7 +64,9 @@ def _plain(value: float) -> str:
 def percent_axis(ax: Axes, axis: str = "y") -> Axes:
     """Label an axis of shares in percent."""
     which = ax.yaxis if axis == "y" else ax.xaxis
-    which.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.0f}%".replace("-", "−")))
+    if isinstance(which.get_major_locator(), AutoLocator):
+        which.set_major_locator(MaxNLocator(7, steps=ROUND))
+    which.set_major_formatter(FuncFormatter(lambda value, _: f"{round(100 * value, 1):g}%".replace("-", "−")))
     return ax
 
 
@@ -160,6 +168,12 @@ def end_labels(ax: Axes, ends: Sequence[tuple[float, float, str, str]], size: fl
             annotation_clip=False,
         )
     return ax
+
+
+def mixed(color: str, strength: float) -> tuple[float, float, float]:
+    """Return a colour mixed with white; a strength of 1 leaves it as it is."""
+    red, green, blue = (1 - strength * (1 - part) for part in to_rgb(color))
+    return red, green, blue
 
 
 def reference(ax: Axes, value: float, axis: str = "y", **options: Any) -> Axes:

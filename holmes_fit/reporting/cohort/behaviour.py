@@ -11,8 +11,8 @@ from holmes_fit.reporting.cohort.data import EVERYONE, CohortData
 from holmes_fit.reporting.cohort.figures_behaviour import draw_predictive
 from holmes_fit.reporting.cohort.names import model_label
 from holmes_fit.reporting.cohort.page import Page
-from holmes_fit.reporting.cohort.text import fixed, printable, share, whole
-from holmes_fit.reporting.cohort.warnings import noise_warnings
+from holmes_fit.reporting.cohort.text import MISSING, capital, fixed, printable, share
+from holmes_fit.reporting.cohort.warnings import failure_warnings, noise_warnings
 
 TITLE = "Models against behaviour"
 MEASURES = {
@@ -20,11 +20,13 @@ MEASURES = {
     "choice": "answers that are 1",
     "no_feedback_correct": "answers without feedback that equal the outcome",
 }
+IN_SHORT = {"correct": "equal the outcome", "choice": "are 1", "no_feedback_correct": "equal it, without feedback"}
 WORDS = (
     "Dark points are people. Coloured lines are cohorts simulated from each person's posterior, with the trials that "
     "the person saw; bands hold 95% of them. A ring marks a point outside of its band."
 )
 MOST_COLUMNS = 4
+HEIGHT, PADS = 90.0, (30.0, 17.0, 2.0, 14.0)  # of a cell, in points
 MOST_CONDITIONS = 12
 
 
@@ -32,7 +34,7 @@ def build(data: CohortData, book: Book) -> None:
     """Write the pages."""
     table = data.predictive
     assert table is not None
-    book.begin(TITLE, _finding(data), WORDS, noise_warnings(data))
+    book.begin(TITLE, _finding(data), WORDS, [*noise_warnings(data), *failure_warnings(data)])
     curves = table[(table["by"] == "trial") & (table["condition"] == "")]
     for group in (EVERYONE, *data.groups):
         _curves(data, book, curves, "correct", group)
@@ -87,34 +89,31 @@ def _curves(data: CohortData, book: Book, table: pd.DataFrame, measure: str, gro
         draw = partial(draw_predictive, rows=own, model=model, models=data.model_names, limits=limits)
         cells.append(Panel("", draw, model_label(model)))
     columns = min(MOST_COLUMNS, max(2, len(cells)))
-    height = 104.0 if columns > 2 else 128.0
+    height = HEIGHT if columns > 2 else 128.0
     book.need(height + 20)
     who = "" if group == EVERYONE else f" – {printable(group)}"
-    book.heading(f"{MEASURES[measure][0].upper()}{MEASURES[measure][1:]}{who}")
+    book.heading(f"{capital(MEASURES[measure])}{who}")
     name = f"behaviour_{measure}" + ("" if group == EVERYONE else f"_group_{data.groups.index(group) + 1}")
-    book.grid(name, cells, columns, height, pads=(30.0, 17.0, 2.0, 14.0), gap=10.0, table=rows)
-    book.y -= 6
+    book.grid(name, cells, columns, height, pads=PADS, gap=10.0, table=rows)
 
 
 def _conditions(data: CohortData, book: Book, table: pd.DataFrame, conditions: list[str]) -> None:
-    """Set conditions side by side, a row for each model of the mixture."""
-    models = [name for name in data.model_names if name in ("flat", "holmes", data.lead_model)]
+    """Set conditions side by side, a row for each model of the question."""
     rows = table[(table["by"] == "trial") & (table["measure"] == "correct") & (table["group"] == EVERYONE)]
     rows = rows[rows["condition"] != ""].dropna(subset=["observed"])
-    columns = min(MOST_COLUMNS, len(conditions))
-    cells = []
-    for start in range(0, len(conditions), columns):
-        for model in models:
-            for condition in conditions[start : start + columns]:
-                own = _picked(table, "correct", EVERYONE, model, condition)
-                draw = partial(draw_predictive, rows=own, model=model, models=data.model_names, limits=_limits(rows))
-                cells.append(Panel("", draw, f"{condition}, {model_label(model)}"))
-    if not cells:
+    if not len(rows):
         return
-    book.need(125)
-    book.heading("By condition, everyone")
-    book.grid("behaviour_conditions", cells, columns, 100.0, pads=(30.0, 17.0, 2.0, 14.0), gap=10.0, table=rows)
-    book.y -= 6
+    columns, limits = min(MOST_COLUMNS, len(conditions)), _limits(rows)
+    for model in [name for name in data.model_names if name in ("flat", "holmes", data.lead_model)]:
+        cells = []
+        for condition in conditions:
+            own = _picked(table, "correct", EVERYONE, model, condition)
+            draw = partial(draw_predictive, rows=own, model=model, models=data.model_names, limits=limits)
+            cells.append(Panel("", draw, condition))
+        book.need(HEIGHT + 20)
+        book.heading(f"By condition – {model_label(model)}")
+        shown = rows[rows["model"] == model]
+        book.grid(f"behaviour_conditions_{model}", cells, columns, HEIGHT, pads=PADS, gap=10.0, table=shown)
 
 
 def _finding(data: CohortData) -> str:
@@ -124,16 +123,22 @@ def _finding(data: CohortData) -> str:
         return "Simulated people, drawn from each model as it was fitted, beside the real ones."
     row = lead.iloc[0]
     best = summary.sort_values("rmse", kind="stable").iloc[0]
-    start = (
-        f"{model_label(data.lead_model)} reproduces the learning curve: {share(row['share_inside'])} of its parts lie "
-        "in the model's 95% band"
+    what = "learning curves of the conditions" if _has_conditions(data) else "learning curve"
+    inside = share(row["share_inside"])
+    start = capital(
+        f"{model_label(data.lead_model)} reproduces the {what}: {inside} of the parts lie in the model's 95% band"
         if row["share_inside"] >= 0.8
-        else f"{model_label(data.lead_model)} misses part of the learning curve: only {share(row['share_inside'])} of "
-        "its parts lie in the model's 95% band"
+        else f"{model_label(data.lead_model)} misses part of the {what}: only {inside} of the parts lie in the model's "
+        "95% band"
     )
     if best["model"] == data.lead_model:
         return f"{start}, and no model comes closer."
     return f"{start}; {model_label(str(best['model']))} comes closest."
+
+
+def _has_conditions(data: CohortData) -> bool:
+    """Return whether the summary is over the curves of conditions, which are finer than those over all trials."""
+    return data.predictive is not None and bool((data.predictive["condition"] != "").any())
 
 
 def _of_correct(data: CohortData) -> pd.DataFrame | None:
@@ -145,35 +150,28 @@ def _of_correct(data: CohortData) -> pd.DataFrame | None:
 
 
 def _summary_table(data: CohortData, book: Book) -> None:
+    """Write how far each model is from people: a row for each group and measure, a column for each model."""
     summary = data.predictive_summary
     if summary is None or not len(summary):
         return
-    book.need(110)
-    book.heading("How far simulated cohorts are from people")
     main = summary["group"].eq(EVERYONE) | summary["measure"].eq("correct")
     kept = summary[main & summary["group"].isin([EVERYONE, *data.groups])]
-    columns = [
-        Column("model"),
-        Column("group"),
-        Column("measure"),
-        Column("parts", right=True),
-        Column("RMS difference", right=True),
-        Column("in 95% band", right=True),
-    ]
-    book.table(
-        columns,
-        [
-            [
-                model_label(row["model"]),
-                str(row["group"]),
-                MEASURES.get(row["measure"], str(row["measure"])),
-                whole(row["n_bins"]),
-                fixed(row["rmse"], 3),
-                share(row["share_inside"]),
-            ]
-            for _, row in kept.iterrows()
-        ],
-    )
+    models = [name for name in data.model_names if name in set(kept["model"])]
+    rows = []
+    for measure in [name for name in MEASURES if name in set(kept["measure"])]:
+        for group in [name for name in (EVERYONE, *data.groups) if name in set(kept["group"])]:
+            own = kept[(kept["measure"] == measure) & (kept["group"] == group)]
+            if len(own):
+                rows.append([IN_SHORT[measure], group, *(_distance(own[own["model"] == model]) for model in models)])
+    book.need(43 + 10 * len(rows))
+    finer = " by condition" if _has_conditions(data) else ""
+    book.heading(f"Root mean square difference{finer} (share of parts in the band)")
+    columns = [Column("answers that"), Column("group"), *(Column(model_label(model), right=True) for model in models)]
+    book.table(columns, rows)
+
+
+def _distance(rows: pd.DataFrame) -> str:
+    return f"{fixed(rows['rmse'].iloc[0], 3)} ({share(rows['share_inside'].iloc[0])})" if len(rows) else MISSING
 
 
 def _lacking(data: CohortData) -> str:

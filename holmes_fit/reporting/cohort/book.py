@@ -182,11 +182,11 @@ class Book:
 
     # --- Words
 
-    def heading(self, text: str) -> None:
+    def heading(self, text: str, color: str = INK) -> None:
         """Write a heading, not at the foot of a page."""
         self.need(HEADING * 7)
         self.y -= 4
-        self._lines([shortened(text, HEADING, TEXT_WIDTH, "bold")], HEADING, weight="bold")
+        self._lines([shortened(text, HEADING, TEXT_WIDTH, "bold")], HEADING, color=color, weight="bold")
         self.y -= 3
 
     def words(self, text: str, size: float = BODY, color: str = INK) -> None:
@@ -226,7 +226,7 @@ class Book:
 
     # --- Figures
 
-    def row(self, height: float, panels: Sequence[Panel]) -> None:
+    def row(self, height: float, panels: Sequence[Panel], left_of_axes: float = 0.0) -> None:
         """Set panels side by side, their axes in line.
 
         Parameters
@@ -235,6 +235,8 @@ class Book:
             Of the row in points, titles and captions included.
         panels
             From left to right.
+        left_of_axes
+            Room for labels that the first panel has, even if it does not need it, so that rows stand in line.
         """
         self.need(height)
         total = sum(panel.share for panel in panels)
@@ -263,7 +265,7 @@ class Book:
                 self.text(x, y, line, SMALL, color=GREY)
             drawn.append(self._axes(panel, x, self.y - height + below, own, height - above - below))
         inner = height - above - below
-        fit_into(drawn, [(x, self.y - height + below, own, inner) for x, own in boxes])
+        fit_into(drawn, [(x, self.y - height + below, own, inner) for x, own in boxes], left_of_axes)
         self.y -= height + GUTTER
 
     def grid(

@@ -12,6 +12,7 @@ from holmes_fit.reporting.cohort.book import Book, Column, Panel
 from holmes_fit.reporting.cohort.data import EVERYONE, CohortData
 from holmes_fit.reporting.cohort.figures_comparison import (
     PAGE,
+    STRONG,
     draw_differences_of_models,
     draw_evidence_differences,
     draw_exceedance,
@@ -19,14 +20,16 @@ from holmes_fit.reporting.cohort.figures_comparison import (
     draw_group_differences,
     draw_probabilities,
 )
-from holmes_fit.reporting.cohort.names import model_label
+from holmes_fit.reporting.cohort.names import BASELINES, model_label
 from holmes_fit.reporting.cohort.page import Page
 from holmes_fit.reporting.cohort.text import (
     MISSING,
     fixed,
+    listed,
     people,
     printable,
     probability,
+    sentence,
     share,
     signed,
     whole,
@@ -38,7 +41,7 @@ from holmes_fit.reporting.cohort.warnings import (
 )
 
 TITLE = "Flat or HOLMES"
-SURE = 0.95
+SURE, FAVOURED = 0.95, 0.75  # protected exceedance probability
 
 
 def mixed_models(data: CohortData) -> list[str]:
@@ -59,7 +62,6 @@ def in_order(data: CohortData) -> list[str]:
 def probabilities_panel(data: CohortData, name: str = "comparison_people", small: bool = False) -> Panel:
     """Return the panel with each person's probabilities; a small one does without groups."""
     assert data.probabilities is not None
-    groups = " The strip above the bars shows the groups." if data.groups and not small else ""
     return Panel(
         name,
         partial(
@@ -69,9 +71,10 @@ def probabilities_panel(data: CohortData, name: str = "comparison_people", small
             order=in_order(data),
             group_of=data.group_of,
             groups=() if small else data.groups,
+            counted=small,
         ),
         "Which model describes whom: each person's probabilities",
-        f"Each bar is a person; the white line is at even odds.{groups}",
+        "Each bar is a person; the white line is at even odds." if small else "",
         table=data.probabilities,
     )
 
@@ -85,7 +88,7 @@ def frequencies_panel(data: CohortData, name: str = "comparison_frequencies") ->
         "How many people each model describes",
         "Median, 90% (thick) and 95% (thin) intervals. Dashed: all models equally frequent.",
         table=data.frequencies,
-        share=1.25,
+        share=1.35,
     )
 
 
@@ -96,14 +99,14 @@ def build(data: CohortData, book: Book) -> None:
     warnings = [*mixture_warnings(data), *noise_warnings(data), *failure_warnings(data)]
     book.begin(TITLE, finding(data), words(data), warnings)
     if len(models) > 1:
-        book.row(122, [probabilities_panel(data)])
-        book.y += 6
-        book.row(128 + people_axis_height(in_order(data), PAGE), [_evidence_panel(data, models)])
+        book.row(88 if data.groups else 80, [probabilities_panel(data)])
+        book.y += 10
+        book.row(116 + people_axis_height(in_order(data), PAGE), [_evidence_panel(data, models)])
     else:
         book.words(f"Only {model_label(models[0])} was in the mixture, so there is nothing to weigh it against.")
     _group_row(data, book)
     if data.groups and data.differences is not None and len(data.differences):
-        _differences_row(data, book)
+        _differences(data, book)
     if data.comparison is not None:
         _table(data, book)
 
@@ -119,10 +122,21 @@ def finding(data: CohortData) -> str:
     if rows is None:  # the groups of this report are not those that have frequencies of their own
         best, n = _likeliest(data, lead)
         return f"{model_label(lead)} is the likeliest model for {best} of {n} {who}."
-    return (
-        f"{model_label(lead)} describes an estimated {share(rows['median'])} of {who} "
-        f"(95% interval {share(rows['lower'])} to {share(rows['upper'])})."
+    estimate = (
+        f"an estimated {share(rows['median'])} of {who} (95% interval {share(rows['lower'])} to {share(rows['upper'])})"
     )
+    row = None if data.scope else _model_row(data, lead)  # groups have no exceedance probabilities of their own
+    protected = np.nan if row is None else float(row["protected_exceedance"])
+    if protected < FAVOURED:
+        undecided = (
+            f"{model_label(models[0])} and {model_label(lead)} are not told apart"
+            if len(models) == 2
+            else ("no model stands out")
+        )
+        return sentence(f"{undecided}: {model_label(lead)} describes {estimate}")
+    if protected < SURE:
+        return sentence(f"{model_label(lead)} is favoured, though not beyond doubt: it describes {estimate}")
+    return sentence(f"{model_label(lead)} describes {estimate}")
 
 
 def words(data: CohortData) -> str:
@@ -145,7 +159,24 @@ def words(data: CohortData) -> str:
         f"Person by person, it is the likeliest for {best} of {people(n)}; for {sure} of {n} one model or another has "
         f"a probability above {SURE}."
     )
-    return " ".join(parts)
+    if not data.scope:
+        parts.append(_beyond_baselines(row, lead))
+    return " ".join(part for part in parts if part)
+
+
+def _beyond_baselines(row: pd.Series | None, lead: str) -> str:
+    """Say whether the leading model is worth its parameters: its evidence against that of the simplest models."""
+    known = {
+        name: float(row[f"over_{name}"])
+        for name in BASELINES
+        if row is not None and name != lead and np.isfinite(row[f"over_{name}"])
+    }
+    if not known:
+        return ""
+    told = listed([f"{signed(value, 1)} nats over {model_label(name)}" for name, value in known.items()])
+    ahead = [model_label(name) for name, value in known.items() if value < STRONG]
+    doubt = f", so that {listed(ahead)} explains the choices about as well, or better" if ahead else ""
+    return f"Against the baselines, its log evidence summed over people is {told}{doubt}."
 
 
 def _likeliest(data: CohortData, model: str) -> tuple[int, int]:
@@ -162,7 +193,9 @@ def _evidence_panel(data: CohortData, models: list[str]) -> Panel:
         "comparison_evidence",
         partial(draw_evidence_differences, table=data.probabilities, above=lead, below=other, order=in_order(data)),
         f"Evidence of each person's choices for {model_label(lead)} over {model_label(other)}, in nats",
-        "Same people, same order. Lines: Monte Carlo errors. Grey band: odds below 20 to 1.",
+        "The same people in the same order as above, where the white line is at even odds"
+        f"{' and the strip shows the groups' if data.groups else ''}. Lines: Monte Carlo errors. Grey band: odds below "
+        "20 to 1.",
         table=data.probabilities,
     )
 
@@ -183,7 +216,7 @@ def _group_row(data: CohortData, book: Book) -> None:
     height = 150.0
     if data.frequencies is not None and len(mixed_models(data)) > 1:
         panels.append(frequencies_panel(data))
-        height = max(height, 92 + 34 * (1 + len(data.groups)) * max(1, len(mixed_models(data)) / 2))
+        height = max(height, 90 + 13 * (1 + len(data.groups)) * len(mixed_models(data)))
     if data.comparison is not None and not data.scope:
         table = data.comparison
         if table["protected_exceedance"].notna().sum() > 1:
@@ -193,6 +226,7 @@ def _group_row(data: CohortData, book: Book) -> None:
                     partial(draw_exceedance, comparison=table),
                     "Which model is the most frequent",
                     "Bars: protected exceedance probability. Diamonds: unprotected. Dashed: .95.",
+                    share=0.9,
                     table=table[["model", "exceedance", "protected_exceedance"]],
                 )
             )
@@ -209,34 +243,44 @@ def _group_row(data: CohortData, book: Book) -> None:
                     ),
                     "Predicting a person who was left out",
                     "Expected log predictive density, difference from the best; lines: one standard error.",
+                    share=1.15,
                     table=table[columns],
                 )
             )
-            height = max(height, 100 + 26 * table["loso_difference"].notna().sum())
+            height = max(height, 90 + 15 * table["loso_difference"].notna().sum())
     if panels:
         book.row(height, panels)
 
 
-def _differences_row(data: CohortData, book: Book) -> None:
+def _differences(data: CohortData, book: Book) -> None:
+    """Say how the leading model's share differs between two groups in a line, and draw it between several."""
     assert data.differences is not None
     lead = mixed_models(data)[-1]
     rows = data.differences[data.differences["model"] == lead]
-    if not len(rows):
-        return
-    panel = Panel(
-        "comparison_groups",
-        partial(draw_group_differences, table=data.differences, model=lead),
-        f"Does the share of {model_label(lead)} differ between groups?",
-        "Medians and 95% intervals of the difference between two groups.",
-        table=data.differences,
-    )
-    book.row(76 + 26 * len(rows), [panel])
+    if len(rows) == 1:
+        row = rows.iloc[0]
+        shown, low, high = (signed(100 * row[name], 0) for name in ("median", "lower", "upper"))
+        book.y += 10
+        book.words(
+            f"Share of {model_label(lead)}, {row['above']} minus {row['below']}: {shown} points (95% interval {low} to "
+            f"{high}; above 0 with P = {probability(row['probability_above_0'])})."
+        )
+    if len(rows) > 1:
+        panel = Panel(
+            "comparison_groups",
+            partial(draw_group_differences, table=data.differences, model=lead),
+            f"Does the share of {model_label(lead)} differ between groups?",
+            "Medians and 95% intervals of the difference between two groups.",
+            table=data.differences,
+        )
+        book.row(76 + 26 * len(rows), [panel])
 
 
 def _table(data: CohortData, book: Book) -> None:
     assert data.comparison is not None
-    book.need(170)
-    book.heading("All models" + (" (the whole cohort, all groups)" if data.scope else ""))
+    book.need(70 + 10 * len(data.comparison))
+    if data.scope:
+        book.heading("The whole cohort, all groups")
     columns = [
         Column("model"),
         Column("people", right=True),

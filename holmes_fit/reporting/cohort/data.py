@@ -15,7 +15,7 @@ import pandas as pd
 from holmes_fit.errors import InputError, Problem, nearest, plain
 from holmes_fit.reporting.cohort.names import BASELINES
 from holmes_fit.reporting.cohort.reading import Table, read_if_there
-from holmes_fit.runs import Record, Run
+from holmes_fit.runs import Record, Run, read_run
 
 EVERYONE = "everyone"
 MOST_GROUPS = 10  # a covariate with more values than that is no grouping
@@ -62,12 +62,7 @@ class CohortData:
     @cached_property
     def protocol(self) -> Mapping[str, Any]:
         """The content of ``protocol.json``."""
-        path = self.run.path("protocol.json")
-        try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            content = {}
-        return content if isinstance(content, dict) else {}
+        return _read_json(self.run.path("protocol.json"))
 
     @property
     def study(self) -> str:
@@ -272,9 +267,27 @@ class CohortData:
 
     @cached_property
     def recovery_folder(self) -> Path | None:
-        """Where the recovery study is, if there is one."""
+        """Where the recovery study is, if there is one that has come to its end."""
         own = self.run.root / "recovery"
-        return self.recovery_root or (own if own.is_dir() else None)
+        return self.recovery_root or (own if (own / "recovery.csv").is_file() else None)
+
+    @cached_property
+    def recovery_label(self) -> str:
+        """What a reader must be told about all of the recovery study; empty if nothing."""
+        content = {} if self.recovery_folder is None else _read_json(self.recovery_folder / "manifest.json")
+        about = content.get("about")
+        return str(about.get("label", "") or "") if isinstance(about, Mapping) else ""
+
+    @cached_property
+    def recovery_notes(self) -> tuple[str, ...]:
+        """What is to be known of the groups and mixtures that the recovery study has sampled, a text for each."""
+        try:
+            study = None if self.recovery_folder is None else read_run(self.recovery_folder)
+        except InputError:  # tables that were put together by hand
+            study = None
+        records = [] if study is None else [study.load_record(key) for key in study.manifest.keys]
+        facts: list[Any] = [record.facts.get("warnings") for record in records if record is not None]
+        return tuple("; ".join(map(str, texts)) for texts in facts if texts)
 
     @cached_property
     def recovery(self) -> Table:
@@ -349,3 +362,12 @@ class CohortData:
 
     def _recovered(self, name: str) -> Table:
         return None if self.recovery_folder is None else read_if_there(self.recovery_folder / name)
+
+
+def _read_json(path: Path) -> Mapping[str, Any]:
+    """Return what a file of JSON holds; nothing where there is no such file, or something else in it."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        content = {}
+    return content if isinstance(content, dict) else {}

@@ -7,16 +7,18 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 
-from holmes_fit.reporting.cohort.axes import LABEL, people_axis, percent_axis, reference
+from holmes_fit.reporting.cohort.axes import LABEL, ROUND, Array, people_axis, percent_axis, reference
 from holmes_fit.reporting.cohort.data import EVERYONE
 from holmes_fit.reporting.cohort.figures_data import color_of
-from holmes_fit.reporting.cohort.names import model_color, model_label
+from holmes_fit.reporting.cohort.names import BASELINES, model_color, model_label
 from holmes_fit.reporting.cohort.text import probability, share, shortened, signed
 from holmes_fit.reporting.style import INK
 
 PAGE = 440.0  # points that the axes of a figure as wide as the page have, about
 STRONG = 3.0  # nats: odds of 20 to 1
+GROUND = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}  # of letters that may lie on a line
 
 
 def draw_probabilities(
@@ -26,6 +28,7 @@ def draw_probabilities(
     order: Sequence[str],
     group_of: Mapping[str, str],
     groups: Sequence[str] = (),
+    counted: bool = True,
 ) -> Axes:
     """Draw each person's probabilities of the models as a bar from 0 to 1, with the group's colour above it.
 
@@ -41,6 +44,8 @@ def draw_probabilities(
         People, from left to right.
     group_of, groups
         The group of each person, and all groups.
+    counted
+        Whether the number of people is written below.
     """
     wide = table.pivot_table(index="subject", columns="model", values="probability").reindex(list(order))
     places = np.arange(len(order))
@@ -65,7 +70,8 @@ def draw_probabilities(
     ax.spines[["left", "bottom"]].set_visible(False)
     ax.set_xlim(-0.7, len(order) - 0.3)
     ax.set_xticks([])
-    ax.set_xlabel(f"{len(order)} people")
+    if counted:
+        ax.set_xlabel(f"{len(order)} people")
     return ax
 
 
@@ -102,7 +108,8 @@ def draw_evidence_differences(
     ax.vlines(places, values - errors, values + errors, color=colors, linewidth=1.2, alpha=0.55)
     ax.scatter(places, values, color=colors, s=22 if len(order) <= 60 else 7, zorder=3, linewidth=0)
     reference(ax, 0.0, color="#777777", zorder=1)
-    ax.set_ylim(low - margin, high + margin)
+    ax.set_ylim(low - 2 * margin, high + margin)
+    ax.yaxis.set_major_locator(MaxNLocator(5, steps=ROUND))
     # People stand in falling order, so that these corners are empty.
     for label, x, y, color in (
         (f"{model_label(above)} better", 1.0, 1.0, model_color(above)),
@@ -128,16 +135,15 @@ def draw_frequencies(ax: Axes, table: pd.DataFrame, models: Sequence[str], group
             ax.hlines(y, row["lower"], row["upper"], color=color, linewidth=1.2)
             ax.hlines(y, row["lower90"], row["upper90"], color=color, linewidth=3.4)
             ax.plot(row["median"], y, "o", color=color, markersize=6, markeredgecolor="white", markeredgewidth=1)
-            inside = row["median"] < 0.5
             ax.annotate(
-                f"{model_label(model)} {share(row['median'])}" if place == 0 else share(row["median"]),
-                (row["upper"] if inside else row["lower"], y),
-                xytext=(4 if inside else -4, 0),
+                f"{share(row['median'])} {model_label(model)}" if place == 0 else share(row["median"]),
+                (1.0, y),
+                xytext=(5, 0),
                 textcoords="offset points",
-                ha="left" if inside else "right",
                 va="center",
                 fontsize=LABEL,
                 color=color,
+                annotation_clip=False,
             )
         ticks.append(shortened(name, LABEL, 70))
     ax.set_yticks(range(len(names)), ticks, parse_math=False)
@@ -145,6 +151,7 @@ def draw_frequencies(ax: Axes, table: pd.DataFrame, models: Sequence[str], group
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
     ax.set_xlim(0, 1)
+    ax.set_xticks([0, 0.5, 1])
     reference(ax, 1 / max(2, len(models)), axis="x", linestyle=(0, (4, 3)))
     ax.set_xlabel("share of people")
     return percent_axis(ax, "x")
@@ -180,30 +187,47 @@ def draw_exceedance(ax: Axes, comparison: pd.DataFrame) -> Axes:
 
 
 def draw_differences_of_models(ax: Axes, comparison: pd.DataFrame, column: str, error: str, digits: int = 1) -> Axes:
-    """Draw how far each model is from the best, in nats, with its standard error."""
+    """Draw how far each model is from the best, in nats, with its standard error.
+
+    A model that is much worse than all others would press these together; it is an arrow at the edge.
+    """
     rows = comparison.dropna(subset=[column]).reset_index(drop=True)
     models = list(rows["model"])
+    edge = _edge(rows[column].to_numpy(dtype=np.float64))
     for place, (_, row) in enumerate(rows.iterrows()):
         color, value = model_color(row["model"], models), float(row[column])
         spread = float(np.nan_to_num(row[error], nan=0.0)) if error in rows else 0.0
-        ax.hlines(place, value - spread, value + spread, color=color, linewidth=2)
-        ax.plot(value, place, "o", color=color, markersize=6, markeredgecolor="white")
+        beyond = value < edge
+        if not beyond:
+            ax.hlines(place, max(value - spread, edge), value + spread, color=color, linewidth=2)
+        at = max(value, edge)
+        ax.plot(at, place, "<" if beyond else "o", color=color, markersize=6, markeredgecolor="white")
         ax.annotate(
             "best" if value == 0 and spread == 0 else signed(value, digits),
-            (value, place),
-            xytext=(0, 6),
+            (1.0, place),
+            xycoords=("axes fraction", "data"),
+            xytext=(5, 0),
             textcoords="offset points",
-            ha="center",
+            va="center",
             fontsize=LABEL,
-            color=color,
+            color=INK if row["model"] in BASELINES else color,
         )
     ax.set_yticks(range(len(rows)), [model_label(model) for model in models], parse_math=False)
-    ax.set_ylim(len(rows) - 0.5, -0.75)
+    ax.set_ylim(len(rows) - 0.5, -0.5)
     ax.tick_params(axis="y", length=0)
-    ax.margins(x=0.18)
+    ax.margins(x=0.12)
+    ax.xaxis.set_major_locator(MaxNLocator(2, steps=ROUND))
     reference(ax, 0.0, axis="x")
     ax.set_xlabel("nats")
     return ax
+
+
+def _edge(values: Array) -> float:
+    """Return the lowest difference that is drawn where it is: all of them, unless one lies far below several others."""
+    if len(values) < 3:
+        return -np.inf
+    lowest, next_lowest, *_ = sorted(values)
+    return 1.8 * min(next_lowest, -1.0) if lowest < 4 * min(next_lowest, -1.0) else -np.inf
 
 
 def draw_group_differences(ax: Axes, table: pd.DataFrame, model: str) -> Axes:
@@ -221,6 +245,7 @@ def draw_group_differences(ax: Axes, table: pd.DataFrame, model: str) -> Axes:
             textcoords="offset points",
             ha="center",
             fontsize=LABEL,
+            bbox=GROUND,
         )
         labels.append(f"{shortened(row['above'], LABEL, 60)} − {shortened(row['below'], LABEL, 60)}")
     ax.set_yticks(range(len(rows)), labels, parse_math=False)

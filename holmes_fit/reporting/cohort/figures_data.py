@@ -91,4 +91,7 @@ def draw_strip(
     )
     ax.tick_params(axis="x", length=0)
     ax.set_xlim(-0.6, len(names) - 0.4 + 0.2)
+    if percent:  # no share is below 0, and where all are alike there is no range to go by
+        low, high = ax.get_ylim()
+        ax.set_ylim(max(low, -0.002), max(high, low + 0.01, 0.05))
     return percent_axis(ax) if percent else ax

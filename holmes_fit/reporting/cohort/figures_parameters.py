@@ -9,12 +9,18 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 
-from holmes_fit.reporting.cohort.axes import LABEL, NAME, natural_ticks, people_axis, reference, to_scale
-from holmes_fit.reporting.cohort.names import group_color, group_marker, model_color, model_label, parameter_label
-from holmes_fit.reporting.cohort.text import number, probability, shortened
+from holmes_fit.reporting.cohort.axes import LABEL, NAME, mixed, natural_ticks, people_axis, reference, to_scale
+from holmes_fit.reporting.cohort.names import (
+    group_color,
+    group_marker,
+    model_color,
+    model_label,
+    parameter_label,
+)
+from holmes_fit.reporting.cohort.text import number, probability, shortened, signed
 from holmes_fit.reporting.style import INK
 
-BEFORE = "#b9b9b9"
+PALE = 0.42  # of the colour, mixed with white
 # Blue to white to orange, which the colour-blind can tell apart.
 DIVERGING = LinearSegmentedColormap.from_list("signs", ["#0072b2", "#ffffff", "#d55e00"])
 
@@ -42,9 +48,9 @@ def draw_people_intervals(
     names: bool = True,
     width: float = 360.0,
 ) -> Axes:
-    """Draw each person's median and 95% interval: by themselves in grey, and under the group in colour beside it.
+    """Draw each person's median and 95% interval: by themselves in a pale colour, and beside it under the group.
 
-    Without a group, people by themselves are in colour.
+    Without a group, people by themselves are in full colour.
 
     Parameters
     ----------
@@ -66,7 +72,7 @@ def draw_people_intervals(
         Of the axes in points, about.
     """
     many = len(order) > 60
-    alone = color if after is None else BEFORE
+    alone = color if after is None else mixed(color, PALE)
     for table, shift, tint, line in ((before, -0.16, alone, 1.2), (after, 0.16, color, 1.6)):
         if table is None:
             continue
@@ -155,7 +161,7 @@ def draw_correlations(ax: Axes, table: pd.DataFrame, counts: int) -> Axes:
         for across in range(down):
             if np.isfinite(values[down, across]):
                 strong = abs(values[down, across]) > 0.6
-                text = f"{values[down, across]:+.2f}".replace("-", "−").replace("0.", ".")
+                text = signed(values[down, across], 2).replace("0.", ".")
                 ax.text(
                     across + 0.5, down + 0.5, text, ha="center", va="center", fontsize=NAME,
                     color="white" if strong else INK,

@@ -14,11 +14,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgb
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 from numpy.typing import NDArray
 
+from holmes_fit.reporting.cohort.axes import mixed
 from holmes_fit.reporting.cohort.keys import Key, size_of
 from holmes_fit.reporting.cohort.text import ELLIPSIS, printable, shortened, width_of, wrapped
 from holmes_fit.reporting.style import INK, RULE
@@ -276,7 +276,7 @@ def draw_surface(ax: Axes, surface: Surface, color: str, box: Box) -> Axes:
     alpha, alpha_ends = _with_ends(surface.alpha)
     omega, omega_ends = _with_ends(surface.omega)
     height = np.pad(surface.log_likelihood - surface.log_likelihood.max(), 1, mode="edge")
-    shades = [_mixed(color, strength) for strength in reversed(STRENGTHS)]
+    shades = [mixed(color, strength) for strength in reversed(STRENGTHS)]
     levels = [*(-nats for nats in reversed(BELOW)), 0.01]
     ax.contourf(box.across(alpha, *alpha_ends), box.up(omega, *omega_ends), height.T, levels=levels, colors=shades)
     right, top = box.x + box.width, box.y + box.height
@@ -314,12 +314,6 @@ def _with_ends(positions: Array) -> tuple[Array, tuple[float, float]]:
 
 def _inside(ends: tuple[float, float]) -> list[float]:
     return [tick for tick in TICKS if ends[0] < np.log(tick) < ends[1]]
-
-
-def _mixed(color: str, strength: float) -> tuple[float, float, float]:
-    """Return a colour mixed with white."""
-    red, green, blue = (1 - strength * (1 - part) for part in to_rgb(color))
-    return red, green, blue
 
 
 def draw_people_key(ax: Axes, with_map: bool = True) -> Axes:

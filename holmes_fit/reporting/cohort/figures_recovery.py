@@ -15,6 +15,7 @@ from holmes_fit.reporting.cohort.names import model_color, model_label, paramete
 from holmes_fit.reporting.cohort.text import fixed, share, shortened, width_of
 from holmes_fit.reporting.style import HOLMES, INK
 
+LANE = 0.32  # room above the points for what is written there, in parts of their range
 SHARES = LinearSegmentedColormap.from_list("shares", ["#ffffff", HOLMES])
 
 
@@ -32,12 +33,11 @@ def draw_recovery(
     size = 14 if len(rows) <= 60 else 6
     ax.scatter(truth, estimate, s=size, color=model_color(model, models), alpha=0.6, linewidth=0, zorder=2)
     ax.set_xlim(*limits)
-    ax.set_ylim(*limits)
+    ax.set_ylim(limits[0], limits[1] + LANE * (limits[1] - limits[0]))
     natural_ticks(ax, scale, "x", most=3)
     natural_ticks(ax, scale, "y", most=3)
     ax.tick_params(labelsize=7)
-    box = {"facecolor": "white", "alpha": 0.75, "edgecolor": "none", "pad": 1.0}
-    ax.text(0.03, 0.97, note, transform=ax.transAxes, va="top", fontsize=7, color=INK, bbox=box, zorder=3)
+    ax.text(0.03, 1.0, note, transform=ax.transAxes, va="top", fontsize=7, color=INK)
     return ax
 
 
@@ -54,8 +54,9 @@ def draw_confusion(ax: Axes, rows: pd.DataFrame, models: Sequence[str]) -> Axes:
             ax.text(across, down - 0.1, share(value), ha="center", va="center", fontsize=9, weight="bold", color=color)
             detail = f"{counted:.0f} of {own['n'].iloc[0]:.0f}"
             ax.text(across, down + 0.22, detail, ha="center", va="center", fontsize=7, color=color)
-    labels = [shortened(model_label(model), LABEL, 74) for model in models]
-    turned = max(width_of(label, LABEL) for label in labels) * len(models) > 120
+    labels = [_broken(shortened(model_label(model), LABEL, 74)) for model in models]
+    widest = max(width_of(line, LABEL) for label in labels for line in label.split("\n"))
+    turned = widest * len(models) > 120
     ax.set_xticks(range(len(models)), labels, rotation=30 if turned else 0, ha="right" if turned else "center")
     ax.set_yticks(range(len(models)), labels)
     ax.set_xlim(-0.5, len(models) - 0.5)
@@ -65,6 +66,11 @@ def draw_confusion(ax: Axes, rows: pd.DataFrame, models: Sequence[str]) -> Axes:
     ax.set_xlabel("chosen")
     ax.set_ylabel("simulated from")
     return ax
+
+
+def _broken(label: str) -> str:
+    """Return a name in lines: after a dash or a comma, a new one begins."""
+    return label.replace("–", "–\n").replace(", ", ",\n")
 
 
 def _square(x: float, y: float, value: float) -> Rectangle:
@@ -118,7 +124,10 @@ def draw_power(ax: Axes, table: pd.DataFrame) -> Axes:
         own = table[table["frequency"] == frequency].sort_values("group_size")
         color = to_hex(SHARES(0.35 + 0.65 * (place + 1) / len(shares)))
         ax.plot(own["group_size"], own["power"], color=color, marker="o", markersize=3.5)
-        ends.append((float(own["group_size"].iloc[-1]), float(own["power"].iloc[-1]), share(frequency), color))
+        # Curves that end alike are named in the order of the shares.
+        ends.append(
+            (float(own["group_size"].iloc[-1]), round(float(own["power"].iloc[-1]), 2), share(frequency), color)
+        )
     ax.set_ylim(0, 1.03)
     ax.set_xlim(left=0)
     ax.set_xlabel("people")

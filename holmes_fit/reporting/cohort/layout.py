@@ -29,14 +29,18 @@ def fractions(figure: Figure, box: Box) -> Box:
     return x / across, y / up, width / across, height / up
 
 
-def fit_into(drawn: Sequence[Axes], boxes: Sequence[Box]) -> None:
-    """Shrink axes until ticks and labels stay within their boxes; those of one row keep a common base and top."""
+def fit_into(drawn: Sequence[Axes], boxes: Sequence[Box], least_left: float = 0.0) -> None:
+    """Shrink axes until ticks and labels stay within their boxes; those of one row keep a common base and top.
+
+    The first of them has at least ``least_left`` points for labels at its left.
+    """
     for _ in range(2):  # narrower axes may have other ticks
         pads = [_overhang(ax) for ax in drawn]
         bottom, top = max(pad[1] for pad in pads), max(pad[3] for pad in pads)
-        for ax, (left, _, right, _), (x, y, width, height) in zip(drawn, pads, boxes, strict=True):
+        for ax, (labels, _, right, _), (x, y, width, height) in zip(drawn, pads, boxes, strict=True):
             figure = ax.get_figure(root=True)
             assert figure is not None
+            left = max(labels, least_left) if ax is drawn[0] else labels
             size = (max(width - left - right, 10.0), max(height - bottom - top, 10.0))
             ax.set_position(fractions(figure, (x + left, y + bottom, *size)))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from holmes_fit.reporting.cohort import methods_words as told
@@ -56,8 +56,14 @@ def _models(data: CohortData) -> str:
     return (
         f"We fitted the choices of {people(data.n_people)}{scope}{failed} in the task “{printable(data.study)}”"
         f"{f' ({printable(source)})' if source else ''}, {count(table['answered'].sum(), 'answer')} on "
-        f"{count(table['trials'].sum(), 'trial')}, with {_how_many(len(names))}: {listed(names)}. {told.RESPONSE}"
+        f"{count(table['trials'].sum(), 'trial')}, with {_how_many(len(names))}: {_models_listed(names)}. "
+        f"{told.RESPONSE}"
     )
+
+
+def _models_listed(names: Sequence[str]) -> str:
+    """Return descriptions that have commas of their own, one after the other."""
+    return "; ".join([*names[:-1], f"and {names[-1]}"]) if len(names) > 1 else "".join(names)
 
 
 def _how_many(n: int) -> str:

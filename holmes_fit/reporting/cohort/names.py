@@ -20,6 +20,7 @@ BASELINES = ("rescorla_wagner", "bias")
 
 # Hues that differ in lightness as well, beside the grey and the violet of the two families.
 COLORS = {**MODEL_COLORS, "rescorla_wagner": "#e69f00", "bias": "#56b4e9"}
+COLOR_WORDS = {"flat": "in grey", "holmes": "in violet"}
 OTHERS = ("#009e73", "#cc79a7", "#0072b2")
 
 # Groups of people never share a colour with a model: Okabe and Ito's hues, with a marker each.

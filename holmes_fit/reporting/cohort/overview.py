@@ -25,27 +25,42 @@ def build(data: CohortData, book: Book) -> None:
     book.begin(
         TITLE, _finding(persons, curve), _words(data, persons), [*failure_warnings(data), *answer_warnings(data)]
     )
-    book.row(210, [learning_panel(data, curve)])
-    outcomes = float(persons["outcomes_1"].mean())
-    book.row(
-        185,
-        [
-            Panel("data_accuracy", partial(draw_strip, people=persons, column="accuracy", groups=data.groups, line=0.5),
-                  "Answers that equal the outcome", "Points are people; the mark beside them is their mean with its "
-                  "95% interval. Dashed: chance.", table=persons),
-            Panel("data_response_bias",
-                  partial(draw_strip, people=persons, column="answers_1", groups=data.groups, line=outcomes),
-                  "Response bias: answers that are 1",
-                  f"Dashed: the share of outcomes that were 1, {share(outcomes)}.", table=persons),
-            Panel("data_missed",
-                  partial(draw_strip, people=persons.assign(lost=persons["missed"] / persons["trials"]), column="lost",
-                          groups=data.groups),
-                  "Answers that were missed",
-                  "Missed answers drop out of the likelihood and stay in the learning sequence.", table=persons),
-        ],
-    )  # fmt: skip
+    is_full = data.exclusions is not None and len(data.exclusions) > 0
+    book.row(205 if is_full else 225, [learning_panel(data, curve)])
+    book.row(180 if is_full else 195, _strips(data, persons))
     _group_table(data, book, persons)
     _exclusions(data, book)
+
+
+def _strips(data: CohortData, persons: pd.DataFrame) -> list[Panel]:
+    """Return the panels with a point for each person; none about missed answers where there are none."""
+    outcomes = float(persons["outcomes_1"].mean())
+    shares = persons.assign(lost=persons["missed"] / persons["trials"])
+    strip = partial(draw_strip, people=shares, groups=data.groups)
+    panels = [
+        Panel(
+            "data_accuracy",
+            partial(strip, column="accuracy", line=0.5),
+            "Answers that equal the outcome",
+            "Points are people; the mark beside them is their mean with its 95% interval. Dashed: chance.",
+            table=persons,
+        ),
+        Panel(
+            "data_response_bias",
+            partial(strip, column="answers_1", line=outcomes),
+            "Response bias: answers that are 1",
+            f"Dashed: the share of outcomes that were 1, {share(outcomes)}.",
+            table=persons,
+        ),
+        Panel(
+            "data_missed",
+            partial(strip, column="lost"),
+            "Answers that were missed",
+            "Missed answers drop out of the likelihood and stay in the learning sequence.",
+            table=persons,
+        ),
+    ]
+    return panels if persons["missed"].any() else panels[:-1]
 
 
 def learning_panel(data: CohortData, curve: pd.DataFrame) -> Panel:
@@ -78,10 +93,7 @@ def _words(data: CohortData, persons: pd.DataFrame) -> str:
     parts = []
     if len(persons):
         span = f"{trials.min():,}" if trials.min() == trials.max() else f"{trials.min():,} to {trials.max():,}"
-        parts.append(
-            f"Each person had {span} trials; {count(persons['missed'].sum(), 'answer')} "
-            f"({share(persons['missed'].sum() / max(1, trials.sum()))}) were missed."
-        )
+        parts.append(f"Each person had {span} trials; {_missed(int(persons['missed'].sum()), int(trials.sum()))}.")
     if data.groups:
         sizes = [f"{printable(group)} ({(persons['group'] == group).sum()})" for group in data.groups]
         parts.append(f"Groups: {listed(sizes)}.")
@@ -92,6 +104,12 @@ def _words(data: CohortData, persons: pd.DataFrame) -> str:
         else f"The rules of the protocol took something out of {people(n_out)}; see the table below."
     )
     return " ".join(parts)
+
+
+def _missed(n: int, n_trials: int) -> str:
+    if not n:
+        return "no answer was missed"
+    return f"{count(n, 'answer')} ({share(n / n_trials)}) {'was' if n == 1 else 'were'} missed"
 
 
 def _group_table(data: CohortData, book: Book, persons: pd.DataFrame) -> None:

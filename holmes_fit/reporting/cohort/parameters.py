@@ -19,7 +19,14 @@ from holmes_fit.reporting.cohort.figures_parameters import (
     draw_people_intervals,
     scale_limits,
 )
-from holmes_fit.reporting.cohort.names import BASELINES, MEANINGS, model_color, model_label, parameter_label
+from holmes_fit.reporting.cohort.names import (
+    BASELINES,
+    COLOR_WORDS,
+    MEANINGS,
+    model_color,
+    model_label,
+    parameter_label,
+)
 from holmes_fit.reporting.cohort.page import Page
 from holmes_fit.reporting.cohort.text import (
     MISSING,
@@ -37,6 +44,7 @@ from holmes_fit.reporting.cohort.warnings import failure_warnings, noise_warning
 TITLE = "Parameters"
 FEWEST_FOR_CORRELATIONS = 5
 MOST_EFFECTS = 16
+LEFT = 30.0  # points for the ticks of a parameter, so that people stand below each other
 
 
 def free_parameters(data: CohortData, model: str) -> dict[str, str]:
@@ -75,6 +83,7 @@ def build(data: CohortData, book: Book) -> None:
     for place, (parameter, scale) in enumerate(scales.items()):
         _parameter_row(data, book, lead, parameter, scale, order, names=place == len(scales) - 1)
     book.note(f"All rows have people in the same order: by {parameter_label(first)}, the lowest first.")
+    book.y -= 4
     _effects(data, book)
     _second_level(data, book)
     _correlations(data, book, lead, scales)
@@ -89,7 +98,7 @@ def _parameter_row(
     groups = [
         (model, rows)
         for model in data.model_names
-        if model not in BASELINES and (rows := _of(data.group, model, parameter)) is not None
+        if (model not in BASELINES or model == lead) and (rows := _of(data.group, model, parameter)) is not None
     ]
     limits = scale_limits([before, after], scale)
     shown = before.merge(after, on="subject", how="left", suffixes=("", "_pooled")) if after is not None else before
@@ -124,7 +133,7 @@ def _parameter_row(
             )
         )
     below = 16.0 + people_axis_height(order, width) if names else 0.0
-    book.row(106.0 + below, panels)
+    book.row(106.0 + below, panels, LEFT)
     book.y += 8
 
 
@@ -158,9 +167,17 @@ def _words(data: CohortData, lead: str) -> str:
             "holmes-fit pool RUN."
         )
     return (
-        "Grey: each person by themselves. Colour: the same person under the group, whose distribution stands at the "
-        "right (mark: its median; lines: 95% intervals). " + _shrinkage(data, lead)
+        "Pale: each person by themselves. Dark: the same person under the group, whose distribution stands at the "
+        f"right{_beside(data)} (mark: its median; lines: 95% intervals). {_shrinkage(data, lead)}"
     )
+
+
+def _beside(data: CohortData) -> str:
+    """Name the models whose groups are drawn, if there are several, by their colours."""
+    assert data.group is not None
+    models = [name for name in data.model_names if name not in BASELINES and name in set(data.group["model"])]
+    named = [f"{model_label(name)} {word}" for name in models if (word := COLOR_WORDS.get(name))]
+    return f", {listed(named)}" if len(named) > 1 else ""
 
 
 def _shrinkage(data: CohortData, lead: str) -> str:
@@ -171,8 +188,8 @@ def _shrinkage(data: CohortData, lead: str) -> str:
             continue
         both = before.merge(after, on="subject", suffixes=("", "_pooled"))
         ratio = float((both["sd_on_scale_pooled"] / both["sd_on_scale"]).median())
-        parts.append(f"{parameter_label(parameter)} {ratio:.0%}")
-    return f"Pooling narrows the typical interval to {listed(parts)} of its width." if parts else ""
+        parts.append(f"{ratio:.0%} ({parameter_label(parameter)})")
+    return f"Under the group, typical intervals are {listed(parts)} as wide as before." if parts else ""
 
 
 def _effects(data: CohortData, book: Book) -> None:
@@ -263,8 +280,8 @@ def _correlations(data: CohortData, book: Book, lead: str, scales: dict[str, str
 
 
 def _pair_panel(data: CohortData, lead: str, scales: dict[str, str]) -> Panel | None:
-    """Return the panel that sets two parameters of learning against each other."""
-    two = [name for name in ("alpha", "omega") if name in scales]
+    """Return the panel that sets two parameters against each other: alpha and Omega, or the first two."""
+    two = list(scales)[:2] if not {"alpha", "omega"} <= set(scales) else ["alpha", "omega"]
     if len(two) < 2:
         return None
     source = data.pooled if data.pooled is not None else data.fits

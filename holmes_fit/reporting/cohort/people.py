@@ -12,7 +12,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from scipy.special import logsumexp
 
-from holmes_fit.reporting.cohort.book import BOTTOM, TOP, Book, Panel
+from holmes_fit.reporting.cohort.book import BOTTOM, GUTTER, TOP, Book, Panel
 from holmes_fit.reporting.cohort.data import CohortData
 from holmes_fit.reporting.cohort.figures_people import Person, Surface, draw_people_key, draw_person
 from holmes_fit.reporting.cohort.names import BASELINES, model_color, model_label
@@ -30,7 +30,8 @@ HEADING = 30.0
 MAPPED = ("alpha", "omega")  # across and up
 
 CELLS = "One cell is one person{which}. Ticks are answers; dots are what the model predicts before each of them."
-BEST = ", with the model that describes them best"
+LIKELIEST = ", with the likeliest model and its probability"
+MOST_EVIDENCE = ", with the model of most evidence"
 PROBLEMS = " Thin lines part problems that are learned afresh."
 MAPS = (
     " The map shows how likely the answers are for each α (across) and Ω (up), averaged over the other parameters; "
@@ -88,8 +89,8 @@ def _build(data: CohortData, book: Book) -> None:
     shown = {best.model for best in cells.best.values()}
     with_map = any(model not in BASELINES for model in shown)
     book.begin(TITLE, _finding(data, cells.best), _reading(data, shown, with_map))
-    columns, height = _sizes(data.n_people, book.settings.people_per_page)
     _write_key(book, with_map)
+    columns, height = _sizes(data, book)
     number = 0
     for group, names in in_order(data):
         if data.groups:
@@ -115,17 +116,38 @@ def _reading(data: CohortData, shown: Collection[str], with_map: bool) -> str:
     has_problems = data.trials_fitted is not None and bool((data.trials_fitted["restart"] != "").any())
     problems = PROBLEMS if has_problems else ""
     maps = MAPS if with_map else ""
-    cells = CELLS.format(which=BEST if len(data.model_names) > 1 else "")
+    which = MOST_EVIDENCE if data.probabilities is None else LIKELIEST
+    cells = CELLS.format(which=which if len(data.model_names) > 1 else "")
     return f"{cells}{problems}{maps}{NO_MAPS if with_map and set(shown) & set(BASELINES) else ''}"
 
 
-def _sizes(n_people: int, people_per_page: int) -> tuple[int, float]:
-    """Return how many columns there are, and how high a cell is, so that so many people fill a page."""
-    wanted = min(people_per_page, FEW_ON_A_PAGE, max(1, n_people)) if n_people <= FEW_PEOPLE else people_per_page
+def _sizes(data: CohortData, book: Book) -> tuple[int, float]:
+    """Return how many columns there are, and how high a cell is, so that so many people fill a page.
+
+    Cells are a little lower where that saves a page.
+    """
+    n_people, per_page = data.n_people, book.settings.people_per_page
+    wanted = min(per_page, FEW_ON_A_PAGE, max(1, n_people)) if n_people <= FEW_PEOPLE else per_page
     columns = next(columns for columns, most in MOST_BY_COLUMNS.items() if wanted <= most)
     rows = -(-wanted // columns)
-    room = TOP - BOTTOM - KEY - 18.0
-    return columns, min(HIGHEST[columns], (room + GAP) / rows - GAP)
+    room = TOP - BOTTOM - KEY - GUTTER
+    highest = min(HIGHEST[columns], (room + GAP) / rows - GAP)
+    groups = [-(-len(names) // columns) for _, names in in_order(data)]
+    head = HEADING if data.groups else 0.0
+    heights = [highest * part for part in (1.0, 0.95, 0.9, 0.85)]
+    return columns, min(heights, key=lambda height: (_n_pages(groups, height, head, book.room, room), -height))
+
+
+def _n_pages(rows_of_groups: Sequence[int], height: float, head: float, first: float, room: float) -> int:
+    """Return how many more pages groups of that many rows take, with so much room on the first and on all others."""
+    pages, left = 0, first
+    for rows in rows_of_groups:
+        for row in range(rows):
+            needed = height + (head if row == 0 else 0.0)
+            if left < needed:
+                pages, left = pages + 1, room
+            left -= needed + GAP
+    return pages
 
 
 def _room_for(book: Book, height: float, with_map: bool) -> None:
@@ -151,8 +173,9 @@ def _finding(data: CohortData, best: Mapping[str, Best]) -> str:
         return f"Nobody of {people(data.n_people)} could be fitted."
     if len(data.model_names) == 1:
         return f"{people(counts.iloc[0])}, fitted with {model_label(order[0])}{marked}."
-    others = [f"{model_label(model)} {counts[model]}" for model in order[1:]]
-    first = f"{model_label(order[0])} describes {counts[order[0]]} of {people(data.n_people)} best"
+    others = [f"{model_label(model)} for {counts[model]}" for model in order[1:]]
+    how = "has the most evidence" if data.probabilities is None else "is the likeliest model"
+    first = f"{model_label(order[0])} {how} for {counts[order[0]]} of {people(data.n_people)}"
     return sentence(f"{first}{f', {listed(others)}' if others else ''}{marked}")
 
 

@@ -17,8 +17,8 @@ from holmes_fit.reporting.cohort.figures_recovery import (
 )
 from holmes_fit.reporting.cohort.names import BASELINES, model_label, parameter_label
 from holmes_fit.reporting.cohort.page import Page
-from holmes_fit.reporting.cohort.text import listed, people, printable, probability, share, whole
-from holmes_fit.reporting.cohort.warnings import noise_warnings
+from holmes_fit.reporting.cohort.text import fixed, listed, people, printable, probability, share, whole
+from holmes_fit.reporting.cohort.warnings import noise_warnings, recovery_warnings
 
 TITLE = "Can this study tell?"
 CRITERIA = {"pooled": "the group's mixture", "evidence": "evidence", "bic": "BIC"}
@@ -31,7 +31,7 @@ NO_RECOVERY = (
 
 def build(data: CohortData, book: Book) -> None:
     """Write the pages."""
-    book.begin(TITLE, finding(data), _words(data), noise_warnings(data))
+    book.begin(TITLE, finding(data), _words(data), [*recovery_warnings(data), *noise_warnings(data)])
     panels = [*_confusion_panels(data), information_panel(data)]
     book.row(200, panels[:3])
     if data.recovery_people is not None:
@@ -48,11 +48,12 @@ def finding(data: CohortData) -> str:
     if rows is not None:
         right = rows[rows["truth"] == rows["chosen"]]
         told = [f"{share(row['share'])} of {model_label(row['truth'])} people" for _, row in right.iterrows()]
-        return f"In simulated studies of this design, {listed(told)} are recognised as such."
-    told = [f"{parameter_label(name)} {share(value)}" for name, value in _medians(data).items()]
+        guessing = share(1 / max(1, rows["chosen"].nunique()))
+        return f"In simulated studies of this design, {listed(told)} are recognised as such; guessing gives {guessing}."
+    told = [f"{share(value)} for {parameter_label(name)}" for name, value in _medians(data).items()]
     if not told:
         return "There is nothing that says whether this study can tell."
-    return f"Choices narrow what is known of a person, against the prior, to: {listed(told)}."
+    return f"After a person's choices, the typical uncertainty is {listed(told)} of what it was before."
 
 
 def confusion_rows(data: CohortData) -> pd.DataFrame | None:
@@ -138,7 +139,7 @@ def _weakest(data: CohortData) -> str:
     low, high = rows.iloc[0], rows.iloc[-1]
     return (
         f"Under {model_label(data.lead_model)}, {parameter_label(high['parameter'])} is recovered best "
-        f"(r = {high['value']:.2f}) and {parameter_label(low['parameter'])} least (r = {low['value']:.2f})."
+        f"(r = {fixed(high['value'])}) and {parameter_label(low['parameter'])} least (r = {fixed(low['value'])})."
     )
 
 
@@ -189,7 +190,8 @@ def _power(data: CohortData, book: Book) -> None:
     assert data.power is not None
     table = data.power
     pairs = list(dict.fromkeys(zip(table["model"], table["against"], strict=True)))
-    model, against = next((pair for pair in pairs if set(pair) == {"flat", "holmes"}), pairs[0])
+    # Flat against HOLMES if they are there, from the side of the leading model.
+    model, against = max(pairs, key=lambda pair: (set(pair) == {"flat", "holmes"}, pair[0] == data.lead_model))
     own = table[(table["model"] == model) & (table["against"] == against)]
     panels = [
         Panel(
@@ -206,6 +208,11 @@ def _power(data: CohortData, book: Book) -> None:
 
 def _calibration(data: CohortData, book: Book) -> None:
     assert data.calibration is not None
+    table = data.calibration.dropna(subset=["chi2_p", "ecdf_p"], how="all")
+    if not len(table):
+        reasons = ", ".join(dict.fromkeys(data.calibration["verdict"]))
+        book.note(f"Calibration of the intervals: {printable(reasons)}.")
+        return
     book.need(110)
     book.heading("Calibration (simulation-based): are intervals as wide as they should be?")
     columns = [
@@ -229,9 +236,9 @@ def _calibration(data: CohortData, book: Book) -> None:
             probability(row["ecdf_p"]),
             str(row["verdict"]),
         ]
-        for _, row in data.calibration.iterrows()
+        for _, row in table.iterrows()
     ]
-    fails = {place for place, verdict in enumerate(data.calibration["verdict"]) if verdict == "fails"}
+    fails = {place for place, verdict in enumerate(table["verdict"]) if verdict == "fails"}
     book.table(columns, rows, marked=fails)
 
 

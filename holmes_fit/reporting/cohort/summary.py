@@ -5,26 +5,35 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
 import pandas as pd
 
 from holmes_fit.reporting.cohort.behaviour import predictive_panel
 from holmes_fit.reporting.cohort.behaviour_tables import learning_curve, people_table
-from holmes_fit.reporting.cohort.book import Book, Panel
+from holmes_fit.reporting.cohort.book import GUTTER, Book, Panel
 from holmes_fit.reporting.cohort.comparison import finding as comparison_finding
 from holmes_fit.reporting.cohort.comparison import frequencies_panel, mixed_models, probabilities_panel
 from holmes_fit.reporting.cohort.comparison import words as comparison_words
 from holmes_fit.reporting.cohort.data import CohortData
 from holmes_fit.reporting.cohort.figures_comparison import draw_differences_of_models
+from holmes_fit.reporting.cohort.layout import GREY
 from holmes_fit.reporting.cohort.names import model_label
 from holmes_fit.reporting.cohort.overview import learning_panel
 from holmes_fit.reporting.cohort.page import Page
 from holmes_fit.reporting.cohort.recovery import confusion_panel, confusion_rows, information_panel
 from holmes_fit.reporting.cohort.recovery import finding as recovery_finding
-from holmes_fit.reporting.cohort.text import count, fixed, people, printable, sentence, signed
-from holmes_fit.reporting.cohort.warnings import failure_warnings, mixture_warnings, noise_warnings, pooling_warnings
+from holmes_fit.reporting.cohort.text import capital, count, fixed, people, printable, sentence, signed
+from holmes_fit.reporting.cohort.warnings import (
+    failure_warnings,
+    mixture_warnings,
+    noise_warnings,
+    pooling_warnings,
+    recovery_warnings,
+)
 
 TITLE = "Summary"
 FIGURES = 4
+CONTENTS = 40.0  # points for what the report holds
 
 
 def build(data: CohortData, book: Book) -> None:
@@ -35,20 +44,30 @@ def build(data: CohortData, book: Book) -> None:
         *noise_warnings(data),
         *pooling_warnings(data),
         *mixture_warnings(data),
+        *recovery_warnings(data),
     ]
     title = book.settings.title or data.study
     begun = data.run.manifest.begun
-    facts = f"Cohort report · {people(data.n_people)} · fitted on {begun.day} {begun:%B %Y} · {book.settings.question}"
+    facts = f"Cohort report · {people(data.n_people)} · fitted on {begun.day} {begun:%B %Y}"
     book.cover(f"{title}{f', {data.scope}' if data.scope else ''}", facts)
+    if book.settings.question:
+        book.heading(book.settings.question, GREY)
     book.finding(_answer(data))
     for text in _sentences(data):
         book.words(text)
     book.warnings(warnings)
     book.y -= 4
     panels = _panels(data)[:FIGURES]
+    rows = -(-len(panels) // 2)
+    height = float(np.clip((book.room - CONTENTS) / max(1, rows) - GUTTER, 165, 210))
     for start in range(0, len(panels), 2):
-        book.row(178, panels[start : start + 2])
+        book.row(height, panels[start : start + 2])
     _contents(book)
+
+
+def headlines(data: CohortData) -> list[str]:
+    """Return what was found, and whether a study like this can tell, in a sentence each."""
+    return [_answer(data), recovery_finding(data)]
 
 
 def _answer(data: CohortData) -> str:
@@ -58,8 +77,8 @@ def _answer(data: CohortData) -> str:
     if len(sums) > 1:
         first, second = sums.iloc[0], sums.iloc[1]
         return (
-            f"{model_label(first['model'])} has the most evidence, {fixed(-second['difference'], 1)} nats more than "
-            f"{model_label(second['model'])}, over {people(first['n_subjects'])}."
+            f"{capital(model_label(first['model']))} has the most evidence, {fixed(-second['difference'], 1)} nats "
+            f"more than {model_label(second['model'])}, over {people(first['n_subjects'])}."
         )
     if len(sums) == 1:
         return f"{people(data.n_people)} were fitted with one model, {model_label(sums['model'].iloc[0])}."

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from holmes_fit.reporting.cohort.book import Book
 
 CELL_GAP = 10.0
+SPARSE = 0.5 * TEXT_WIDTH  # a table that leaves so much is not spread over the page: the eye would lose the row
+MOST_SPARE = 110.0  # points that each of its columns of text gets beyond what its cells ask for
 TALLEST = 300.0  # points of a row that begins on a page where it does not fit
 
 
@@ -101,7 +103,8 @@ def _widths(columns: Sequence[Column], rows: Sequence[Sequence[str]], size: floa
     texts = [place for place, column in enumerate(columns) if not column.right] or list(range(len(columns)))
     spare = TEXT_WIDTH - sum(asked)
     if spare >= 0:
-        return [width + spare / len(texts) * (place in texts) for place, width in enumerate(asked)]
+        more = spare / len(texts) if spare < SPARSE else min(spare / len(texts), MOST_SPARE)
+        return [width + more * (place in texts) for place, width in enumerate(asked)]
     numbers = sum(width for place, width in enumerate(asked) if place not in texts)
     limit = _level([asked[place] for place in texts], max(TEXT_WIDTH - numbers, TEXT_WIDTH * 0.3))
     given = [min(width, limit) if place in texts else width for place, width in enumerate(asked)]

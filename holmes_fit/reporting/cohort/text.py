@@ -126,7 +126,7 @@ def number(value: float, digits: int = 3) -> str:
 
 def fixed(value: float, places: int = 2) -> str:
     """Return a number with that many decimal places; a dash if there is none."""
-    return _minus(f"{value:,.{places}f}") if np.isfinite(value) else MISSING
+    return _minus(f"{round(value, places) + 0.0:,.{places}f}") if np.isfinite(value) else MISSING
 
 
 def whole(value: float) -> str:
@@ -135,8 +135,11 @@ def whole(value: float) -> str:
 
 
 def signed(value: float, places: int = 1) -> str:
-    """Return a number with its sign."""
-    return _minus(f"{value:+,.{places}f}") if np.isfinite(value) else MISSING
+    """Return a number with its sign; 0 has none."""
+    if not np.isfinite(value):
+        return MISSING
+    rounded = round(value, places) + 0.0
+    return _minus(f"{rounded:+,.{places}f}") if rounded else fixed(0.0, places)
 
 
 def share(value: float) -> str:
@@ -177,12 +180,17 @@ def listed(texts: Sequence[str]) -> str:
     return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
 
 
+def capital(text: str) -> str:
+    """Return a text that begins with a capital letter."""
+    return text[:1].upper() + text[1:]
+
+
 def sentence(text: str) -> str:
     """Return a text with a capital letter and a full stop."""
     stripped = text.strip()
     if not stripped:
         return ""
-    return stripped[0].upper() + stripped[1:] + ("" if stripped[-1] in ".!?" else ".")
+    return capital(stripped) + ("" if stripped[-1] in ".!?" else ".")
 
 
 def _minus(text: str) -> str:

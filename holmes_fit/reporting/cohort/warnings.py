@@ -75,6 +75,16 @@ def mixture_warnings(data: CohortData) -> tuple[str, ...]:
     return tuple(sentence(f"mixture of models: {printable(text)}") for text in rows["explanation"] if text)
 
 
+def recovery_warnings(data: CohortData) -> tuple[str, ...]:
+    """Say what a reader must know of the recovery study."""
+    found = [data.recovery_label] if data.recovery_label else []
+    if data.recovery_notes:
+        n, first = len(data.recovery_notes), data.recovery_notes[0]
+        many = f"{n} of its group models and mixtures are" if n > 1 else "one of its group models and mixtures is"
+        found.append(f"{many} not to be relied on ({first}{'; and so on' if n > 1 else ''})")
+    return tuple(sentence(f"recovery study: {printable(text)}") for text in found)
+
+
 def _named(subjects: Iterable[str]) -> str:
     names = [printable(name) for name in subjects]
     short = [name if len(name) <= 24 else f"{name[:16]}…{name[-7:]}" for name in names]

@@ -18,19 +18,6 @@ from holmes_fit.runs.folder import HasRun
 if TYPE_CHECKING:
     from holmes_fit.reporting.cohort.book import Book
 
-PAGE_NAMES = (
-    "summary",
-    "data",
-    "behaviour",
-    "comparison",
-    "parameters",
-    "recovery",
-    "people",
-    "trees",
-    "methods",
-    "appendix",
-)
-
 
 # Pages have a grid of their own, and a layout engine would draw each of them twice. Letters that are not fitted to
 # pixels are as wide where they are measured as in the PDF. Names may hold dollar signs, which are not mathematics.
@@ -85,11 +72,20 @@ def report(
     ------
     InputError
         If there is no such run, page or covariate, or a file cannot be written.
+
+    Examples
+    --------
+    >>> import holmes_fit as hf
+    >>> hf.report("runs/pilot", "pilot.pdf", pages=["summary", "data"])
+    [PosixPath('pilot.pdf')]
     """
-    settings = preset if isinstance(preset, Settings) else load_settings(preset, PAGE_NAMES)
-    chosen = tuple(pages) if pages is not None else settings.pages or PAGE_NAMES
-    check_pages(chosen, PAGE_NAMES, "option --pages")
-    data = _read(run, by, recovery)
+    from holmes_fit.reporting.cohort.catalogue import PAGES
+
+    known = tuple(PAGES)
+    settings = preset if isinstance(preset, Settings) else load_settings(preset, known)
+    chosen = tuple(pages) if pages is not None else settings.pages or known
+    check_pages(chosen, known, "option --pages")
+    data = read_data(run, by, recovery)
     parts = _parts(data, Path(out), by)
     check_outputs(parts, force, suffixes=(".pdf",))
     folders = _figure_folders(parts, figures, by is not None)
@@ -99,9 +95,12 @@ def report(
     return [*parts, *written]
 
 
-def _read(
-    where: str | os.PathLike[str] | Run | HasRun, by: str | None, recovery: str | os.PathLike[str] | None
+def read_data(
+    where: str | os.PathLike[str] | Run | HasRun,
+    by: str | None = None,
+    recovery: str | os.PathLike[str] | None = None,
 ) -> CohortData:
+    """Return what a report is made of, as far as the run has it. Parameters are those of :func:`report`."""
     run = run_of(where)
     problems = Problems()
     place = f"folder {plain(str(run.root), limit=200)}"

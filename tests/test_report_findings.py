@@ -1,0 +1,114 @@
+"""What the report concludes from its tables: how sure it sounds, and which of several models it is about."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from holmes_fit.reporting.cohort import comparison, recovery
+from holmes_fit.reporting.cohort.book import Panel
+from holmes_fit.reporting.cohort.data import CohortData
+from holmes_fit.reporting.cohort.people import _n_pages
+from holmes_fit.reporting.cohort.warnings import recovery_warnings
+from holmes_fit.runs import open_run, read_run
+from tests.sample_run import Sample, make_run
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_run(tmp_path_factory.mktemp("findings") / "run", Sample(6, 8, records=False, warned=False))
+
+
+def changed(run: Path, name: str, **values: float) -> CohortData:
+    """The data of a run in which HOLMES has other values in a table; the files stay as they are."""
+    data = CohortData(read_run(run))
+    table = pd.read_csv(run / name)
+    for column, value in values.items():
+        table.loc[table["model"] == "holmes", column] = value
+    vars(data)[name.removesuffix(".csv")] = table
+    return data
+
+
+@pytest.mark.parametrize(
+    ("protected", "start"),
+    [
+        (0.96, "HOLMES describes an estimated "),
+        (0.94, "HOLMES is favoured, though not beyond doubt: it describes an estimated "),
+        (0.76, "HOLMES is favoured, though not beyond doubt: it describes an estimated "),
+        (0.74, "Flat and HOLMES are not told apart: HOLMES describes an estimated "),
+    ],
+)
+def test_the_answer_is_no_surer_than_the_tables(run: Path, protected: float, start: str) -> None:
+    data = changed(run, "comparison.csv", protected_exceedance=protected)
+    assert comparison.finding(data).startswith(start)
+
+
+@pytest.mark.parametrize(
+    ("over", "doubted"), [(3.1, False), (2.9, True), (-40.0, True)], ids=["better", "no better", "worse"]
+)
+def test_a_baseline_that_does_as_well_is_named(run: Path, over: float, doubted: bool) -> None:
+    words = comparison.words(changed(run, "comparison.csv", over_rescorla_wagner=over, over_bias=50.0))
+    assert f"{over:+.1f} nats over Rescorla–Wagner and +50.0 nats over bias".replace("-", "−") in words
+    assert ("so that Rescorla–Wagner explains the choices about as well, or better." in words) == doubted
+
+
+class Rows:
+    """Stands where a book is, and keeps the panels of rows."""
+
+    def __init__(self) -> None:
+        self.panels: list[Panel] = []
+
+    def row(self, height: float, panels: list[Panel], *_: Any) -> None:
+        self.panels += panels
+
+
+def test_power_is_shown_for_one_pair_of_models_and_one_rule_a_figure(run: Path) -> None:
+    power = pd.read_csv(run / "recovery" / "power.csv")
+    pairs = [("rescorla_wagner", "flat"), ("flat", "holmes"), ("holmes", "flat"), ("holmes", "rescorla_wagner")]
+    rules = ("exceedance above .95", "95% interval above .5")
+    tables = [
+        power.assign(model=model, against=against, rule=rule, power=power["power"] * (place + 1) / 10)
+        for place, (model, against) in enumerate(pairs)
+        for rule in rules
+    ]
+    data = CohortData(read_run(run))
+    vars(data)["power"] = pd.concat(tables, ignore_index=True)
+    book: Any = Rows()
+    recovery._power(data, book)
+    assert len(book.panels) == len(rules)
+    for panel, rule in zip(book.panels, rules, strict=True):
+        assert panel.title == f"Power to find that HOLMES is more frequent than flat: {rule}"
+        assert set(zip(panel.table["model"], panel.table["against"], strict=True)) == {("holmes", "flat")}
+        assert set(panel.table["rule"]) == {rule}
+        assert not panel.table.duplicated(["group_size", "frequency"]).any()
+
+
+def test_a_recovery_that_has_not_come_to_its_end_is_none(tmp_path: Path) -> None:
+    folder = make_run(tmp_path / "run", Sample(3, 6, label="a first look", records=False))
+    assert recovery._words(CohortData(read_run(folder))) != recovery.NO_RECOVERY
+    (folder / "recovery" / "recovery.csv").unlink()
+    data = CohortData(read_run(folder))
+    assert (data.recovery_label, data.confusion) == ("", None)
+    assert recovery._words(data) == recovery.NO_RECOVERY
+
+
+def test_groups_of_a_recovery_study_that_have_not_converged_are_told(run: Path, tmp_path: Path) -> None:
+    study = tmp_path / "study"
+    keys = [("pool", "flat"), ("pool", "holmes"), ("mixture", "everyone")]
+    with open_run(study, identity={"kind": "recovery"}, about={"label": ""}, keys=keys) as opened:
+        for key, texts in zip(keys, (["R-hat 1.05"], [], ["effective draws 90", "R-hat 1.02"]), strict=True):
+            opened.save_record(key, {"warnings": texts}, {})
+    [text] = recovery_warnings(CohortData(read_run(run), study))
+    assert text.startswith("Recovery study: 2 of its group models and mixtures are not to be relied on (")
+    assert ("R-hat 1.05; and so on)." in text) != ("effective draws 90; R-hat 1.02; and so on)." in text)
+
+
+def test_cells_of_people_are_lower_where_that_saves_a_page() -> None:
+    # Two groups of 5 and 8 rows, with heads of 30 and gaps of 12 points between rows.
+    assert _n_pages([5, 8], 84, 30, 550, 690) == 2
+    assert _n_pages([5, 8], 70, 30, 550, 690) == 1
+    assert _n_pages([1], 84, 0, 80, 690) == 1
+    assert _n_pages([1], 84, 0, 84, 690) == 0

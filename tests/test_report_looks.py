@@ -1,0 +1,120 @@
+"""How the cohort report looks: no text over another, names of any kind, and a clear line where there is no result."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from matplotlib.text import Text
+from pypdf import PdfReader
+
+import holmes_fit as hf
+from holmes_fit.reporting.cohort.book import MARGIN, WIDTH, Book
+from tests.report_text import text_by_section
+from tests.sample_run import Sample, make_run
+
+# --- Looks
+
+
+Placed = tuple[str, float, float, float, float]
+
+
+def overlapping(shown: list[Placed]) -> list[tuple[str, str]]:
+    """Return the texts beyond the margins, and the pairs that lie over each other."""
+    left, right = MARGIN - 3, WIDTH - MARGIN + 3
+    found = [(name, "margin") for name, x0, _, x1, _ in shown if x0 < left or x1 > right]
+    for place, (one, x0, y0, x1, y1) in enumerate(shown):
+        for other, u0, v0, u1, v1 in shown[:place]:
+            if x0 < u1 and u0 < x1 and y0 < v1 and v0 < y1:
+                found.append((one, other))
+    return found
+
+
+@pytest.fixture
+def texts_by_page(monkeypatch: pytest.MonkeyPatch) -> list[list[Placed]]:
+    """What is written on each page and where, in points; a little less than the boxes, which have room for accents."""
+    pages: list[list[Placed]] = []
+    draw, new_page = Text.draw, Book.new_page
+
+    def draw_and_note(text: Text, renderer: Any) -> None:
+        if text.get_visible() and text.get_text().strip() and text.get_rotation() in (0, 90):
+            box = text.get_window_extent(renderer)
+            slack = 1.6 if text.get_rotation() == 0 else 0.8
+            pages[-1].append((text.get_text(), box.x0 + 0.8, box.y0 + slack, box.x1 - 0.8, box.y1 - slack))
+        draw(text, renderer)
+
+    def begin_and_note(book: Book) -> None:
+        new_page(book)  # which finishes the page before
+        pages.append([])
+
+    pages.append([])
+    monkeypatch.setattr(Text, "draw", draw_and_note)
+    monkeypatch.setattr(Book, "new_page", begin_and_note)
+    return pages
+
+
+@pytest.mark.parametrize(
+    ("sample", "pages"),
+    [
+        (Sample(3, 12, groups=(), warned=False, records=False), "summary comparison parameters"),
+        (
+            Sample(25, 12, groups=("a group with quite a long name", "b", "c", "d"), records=False),
+            "summary data behaviour comparison parameters recovery",
+        ),
+        (
+            Sample(120, 12, warned=False, records=False, names=("n" * 300, "n" * 299 + "m", "$x_1^2$ %", "🦄🦄")),
+            "data comparison parameters",
+        ),
+    ],
+    ids=["3 people", "25 people in 4 groups", "120 people"],
+)
+def test_no_text_lies_over_another(
+    sample: Sample, pages: str, tmp_path: Path, texts_by_page: list[list[Placed]]
+) -> None:
+    run = make_run(tmp_path / "run", sample)
+    hf.report(run, tmp_path / "out.pdf", pages=pages.split())
+    assert sum(map(len, texts_by_page)) > 100
+    assert [found for shown in texts_by_page for found in overlapping(shown)] == []
+
+
+# --- Odd runs
+
+
+def test_names_of_any_kind_are_printed_whole_in_the_appendix(tmp_path: Path) -> None:
+    names = ("$x^2$", "a_b", "100%", "日本", "A long name " + "x" * 288)
+    run = make_run(tmp_path / "run", Sample(6, 8, groups=("$a", "b_%"), names=names, recovered=False))
+    [path] = hf.report(run, tmp_path / "out.pdf", pages=["comparison", "people", "appendix"])
+    text = text_by_section(path)["Appendix"]
+    for name in ("$x^2$", "a_b", "100%", "[U+65E5][U+672C]"):
+        assert name in text
+    assert "A long name " + "x" * 288 in text.replace("A long name x", "A long name\0x").replace(" ", "").replace(
+        "Alongname\0", "A long name "
+    )
+
+
+@pytest.mark.parametrize(
+    ("sample", "missing"),
+    [
+        (
+            Sample(4, 8, models=("flat", "holmes"), pooled=False, compared=False, recovered=False, records=False),
+            ["Models against behaviour", "Flat or HOLMES"],
+        ),
+        (Sample(4, 8, models=("holmes",), groups=(), pooled=False, recovered=False), []),
+        (Sample(3, 8, models=("bias",), groups=(), compared=False, recovered=False), ["Flat or HOLMES"]),
+    ],
+    ids=["fitted only", "one model", "one baseline"],
+)
+def test_what_a_run_does_not_have_is_left_out_and_said(sample: Sample, missing: list[str], tmp_path: Path) -> None:
+    [path] = hf.report(make_run(tmp_path / "run", sample), tmp_path / "out.pdf")
+    sections = text_by_section(path)
+    for title in missing:
+        assert title not in sections
+        assert f"Not in this report: {title}. " in sections["Summary"]
+    assert "There is no recovery study of this design" in sections["Can this study tell?"]
+
+
+def test_pages_without_results_still_make_a_report(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run", Sample(3, 8, compared=False, records=False))
+    [path] = hf.report(run, tmp_path / "out.pdf", pages=["comparison"])
+    assert "The models were not compared: run holmes-fit compare RUN." in PdfReader(path).pages[0].extract_text()
