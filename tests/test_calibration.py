@@ -3,10 +3,12 @@
 Everyone sees the same trials, so that filters run once for all, at every node of the lattice. The rest is what a fit
 does: the lattice explored, and its posterior.
 
-The settings were found by trial. On the 2-level task, dropping all replicates but one goes unseen (smallest p .06), so
-that it is tested on the 3-level task. The median of beta was raised from 4 to 6, for a wrong stop rule to be seen more
-clearly. On the 3-level task the right likelihood fails over everyone (80 people, beta 4, Omega p .003, on this
-coarse lattice, cause unknown); only people whose batch SD is below 1 nat are judged.
+The settings were found by trial. On the 2-level task single filters hardly differ, and a likelihood of one of them is
+found out by one of two sets of 300 people. So it is tested on the 3-level task. The median of beta was raised from 4 to
+6, for a wrong stop rule to be seen more clearly. On the 3-level task 60 people pass where the batch SD is below 1 nat,
+but with 120 and more the right likelihood fails as well: beta comes out too low (mean rank of the truth .63 with 8
+replicates, .59 with 32, .55 with 256), as a batch of few replicates that explains the choices badly looks like a noisy
+person. With all parameters free, and all at the defaults, 200 people pass (``reports/fitting``).
 """
 
 from __future__ import annotations
@@ -126,7 +128,7 @@ def test_the_right_likelihood_passes_on_a_noisy_task_where_the_batch_sd_is_small
 
 
 def test_a_likelihood_of_one_replicate_fails(noisy: Task, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All replicates but one are dropped, and what is left is taken to be exact."""
+    """All replicates but one are dropped, and what is left is taken to be exact: it is seen over everyone."""
 
     def one_for_all(self: SharedTask, position: np.ndarray, replicates: Replicates) -> Traces:
         node = (replicates.first - LATTICE) // A_NODE
@@ -135,7 +137,7 @@ def test_a_likelihood_of_one_replicate_fails(noisy: Task, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(SharedTask, "traces", one_for_all)
     found = noisy.summary(noisy.right)
-    assert FAILS in found.loc[found["subset"] == "clean", "verdict"].tolist(), found
+    assert (found.loc[found["subset"] == "all", "verdict"] == FAILS).all(), found
 
 
 def test_few_ranks_are_not_judged() -> None:
