@@ -62,12 +62,10 @@ def call(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, s
 
 
 @pytest.mark.slow
-def test_pooling_leaves_tables_and_says_what_was_found(
-    run_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    settings = preset(tmp_path, tune=300, draws=500)
+def test_pooling_leaves_tables_and_says_what_was_found(run_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With the default draws. Half as many do not always converge: R-hat 1.011 has been seen."""
     formula = "choice_probability ~ group"
-    code, out, err = call(capsys, "pool", run_folder, "--formula", formula, "--preset", settings, "--workers", 1)
+    code, out, err = call(capsys, "pool", run_folder, "--formula", formula, "--workers", 1)
     assert code == 0
     assert out.startswith("bias: 6 people pooled.\n  choice_probability: group median ")
     assert "choice_probability, group: young - old: " in out
