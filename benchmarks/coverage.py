@@ -1,7 +1,11 @@
-"""Do 95% intervals hold the truth 95% of the time? People drawn from the fitting prior, fitted with the defaults.
+"""Do posteriors mean what they say? People drawn from the fitting prior, fitted with the defaults, held to the truth.
 
-Run with ``python -m benchmarks.coverage compositional_3 200 runs/coverage_3``. Stopped, the same command goes on. The
-summaries are kept in reports/fitting.
+Everyone of a sequence sees the same trials, so that filters run once for all of them (``recovery.shared_traces``); what
+is then done is what a fit does, but for the search of the best point. Intervals must hold the truth as often as they
+say, and the ranks of the truth among posterior draws must be uniform.
+
+Run with ``python -m benchmarks.coverage compositional_3 runs/coverage_3 --people 120``. Stopped, the same command goes
+on. The summaries are kept in reports/fitting.
 """
 
 from __future__ import annotations
@@ -15,103 +19,129 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binom
 
-from holmes_fit.fitting.person import fit_person
 from holmes_fit.fitting.plan import code_identity
-from holmes_fit.lattice import Task
-from holmes_fit.models import find_model
+from holmes_fit.models import Observer, find_model
 from holmes_fit.presets import Preset, load_preset
+from holmes_fit.recovery.calibration import CLEAN, SBC, sbc_summary
+from holmes_fit.recovery.group_study import n_rows, row_traces
+from holmes_fit.recovery.shared_traces import POOL, SharedTraces, shared_learner
 from holmes_fit.runs import Run, open_run
-from holmes_fit.simulation import simulate
+from holmes_fit.uniformity import rank_of
 from holmes_fit.workers import do_all
 
-SEED = 20_000  # of the simulations; fits have their own
+SEED = 20_000
+RANKED = 99  # draws of a posterior among which the truth is ranked
+ENDS = np.array([0.025, 0.975])
 
 
-def fit_one(task: tuple[str, str, Preset, int]) -> list[dict[str, Any]]:
+def fit_sequence(task: tuple[str, str, Preset, int, int]) -> list[dict[str, Any]]:
+    """Filter one sequence of trials at all nodes, and fit its people: a row a person and parameter."""
+    protocol, model, preset, sequence, people = task
+    space, learner = preset.space(find_model(model)), shared_learner(protocol, SEED + sequence)
+    p_hat = np.concatenate([row_traces((space, learner, Observer(), row)) for row in range(n_rows(space))])
+    traces = SharedTraces(space, learner, p_hat, preset.likelihood)
+    return [row for number in range(people) for row in fit_one(traces, sequence, number)]
+
+
+def fit_one(traces: SharedTraces, sequence: int, number: int) -> list[dict[str, Any]]:
     """Simulate one person with values from the prior, fit them, and compare: a row a parameter."""
-    protocol, model, preset, number = task
-    space = preset.space(find_model(model))
-    rng = np.random.default_rng([SEED, number])
-    truth = {axis.name: float(axis.draw(rng, 1)[0]) for axis in space.free}
-    cohort = simulate(protocol, model, 1, truth, seed=SEED + number).cohort
-    fitted = fit_person(Task(cohort.learners, space, seed=number), preset)
+    rng = np.random.default_rng([SEED, sequence, number])
+    axes = traces.space.free
+    truth = np.array([float(axis.parameter.to_scale(axis.draw(rng, 1)[0])) for axis in axes])
+    found = traces.fit(traces.simulate(truth, f"s{number:03d}", rng), rng)
+    draws = found.posterior.draw(RANKED, rng)
     rows = []
-    for index, axis in enumerate(space.free):
-        found = next(entry for entry in fitted.facts["parameters"] if entry["name"] == axis.name)
+    for index, axis in enumerate(axes):
+        mean, sd = found.posterior.moments(index)
+        lower, upper = axis.parameter.to_scale(found.posterior.quantiles(index, ENDS))
         rows.append(
             {
-                "person": number,
+                "person": f"{sequence}/{number:03d}",
                 "parameter": axis.name,
-                "truth": truth[axis.name],
-                "truth_on_scale": float(axis.parameter.to_scale(truth[axis.name])),
-                **{key: found[key] for key in ("ml", "map", "mean_on_scale", "sd_on_scale", "lower", "upper")},
-                "rank": float(np.mean(fitted.arrays["draws"][:, index] < truth[axis.name])),
-                **{key: fitted.facts[key] for key in ("batch_sd", "effective_replicates", "replicates", "refined")},
+                "truth": truth[index],
+                "mean": mean,
+                "sd": sd,
+                "covered": bool(lower <= truth[index] <= upper),
+                "rank": rank_of(float(axis.to_natural(truth[index])), draws[:, index], rng),
+                "batch_sd": found.batch_sd,
+                "replicates": found.replicates,
             }
         )
     return rows
 
 
-def run_study(run: Run, protocol: str, model: str, preset: Preset, people: int) -> pd.DataFrame:
-    """Fit everyone who is missing, and return all rows."""
-    missing = sorted(int(number) for (number,) in run.progress().missing)
-    tasks = [(protocol, model, preset, number) for number in missing]
-    with closing(do_all(fit_one, tasks)) as results:
-        for done, (index, rows) in enumerate(results, start=1):
+def run_study(run: Run, tasks: dict[str, Any], workers: int | None) -> pd.DataFrame:
+    """Do every sequence that is missing, and return the rows of all."""
+    missing = [name for (name,) in run.progress().missing]
+    with closing(do_all(fit_sequence, [tasks[name] for name in missing], workers=workers)) as results:
+        for index, rows in results:
             if not isinstance(rows, list):
                 raise RuntimeError(rows.traceback)
-            run.save_record((f"{missing[index]:04d}",), {"rows": rows})
-            print(f"{people - len(missing) + done} of {people}", flush=True)
-    return pd.DataFrame([row for record in run.records() for row in record.facts["rows"]])
+            run.save_record((missing[index],), {"rows": rows})
+            print(f"sequence {missing[index]} is done", flush=True)
+    facts: list[Any] = [record.facts["rows"] for record in run.records()]
+    return pd.DataFrame([row for rows in facts for row in rows])
 
 
-def summary(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return coverage with the 99% interval that chance allows, recovery, and width, a row a parameter."""
-    table = []
-    for name, of_one in rows.groupby("parameter", sort=False):
-        covered = (of_one["lower"] <= of_one["truth"]) & (of_one["truth"] <= of_one["upper"])
-        low, high = binom.interval(0.99, len(of_one), 0.95)
-        error = of_one["mean_on_scale"] - of_one["truth_on_scale"]
-        table.append(
-            {
-                "parameter": name,
-                "people": len(of_one),
-                "coverage": covered.mean(),
-                "allowed_low": low / len(of_one),
-                "allowed_high": high / len(of_one),
-                "coverage_batch_sd_below_1": covered[of_one["batch_sd"] < 1].mean(),
-                "share_batch_sd_below_1": (of_one["batch_sd"] < 1).mean(),
-                "correlation": np.corrcoef(of_one["mean_on_scale"], of_one["truth_on_scale"])[0, 1],
-                "rmse": np.sqrt((error**2).mean()),
-                "bias": error.mean(),
-                "posterior_sd": of_one["sd_on_scale"].mean(),
-                "prior_sd": of_one["truth_on_scale"].std(),
-            }
-        )
-    return pd.DataFrame(table)
+def summary(rows: pd.DataFrame, model: str) -> pd.DataFrame:
+    """Return coverage with what chance allows, tests of the ranks, errors and widths: a row a parameter and subset."""
+    about = {"level": "person", "model": model, "n_draws": RANKED}
+    ranks = rows.assign(**about, unit=rows["person"], clean=rows["batch_sd"] < CLEAN)
+    tests = sbc_summary(ranks[list(SBC)]).drop(columns=["level", "model"])
+    return pd.DataFrame([{**test, **_measures(_subset(rows, test))} for test in tests.to_dict("records")])
+
+
+def _subset(rows: pd.DataFrame, test: dict[Any, Any]) -> pd.DataFrame:
+    own = rows[rows["parameter"] == test["parameter"]]
+    return own if test["subset"] == "all" else own[own["batch_sd"] < CLEAN]
+
+
+def _measures(own: pd.DataFrame) -> dict[str, float]:
+    low, high = binom.interval(0.99, len(own), 0.95)
+    error = own["mean"] - own["truth"]
+    return {
+        "mean_rank": float((own["rank"] + 0.5).mean() / (RANKED + 1)),
+        "mean_rank_error": float(np.sqrt(1 / 12 / len(own))),
+        "coverage": own["covered"].mean(),
+        "allowed_low": low / len(own),
+        "allowed_high": high / len(own),
+        "correlation": np.corrcoef(own["mean"], own["truth"])[0, 1],
+        "rmse": float(np.sqrt((error**2).mean())),
+        "bias": error.mean(),
+        "posterior_sd": own["sd"].mean(),
+        "truth_sd": own["truth"].std(),
+    }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("protocol")
-    parser.add_argument("people", type=int)
     parser.add_argument("out", type=Path)
+    parser.add_argument("--people", type=int, default=60, help="of each sequence of trials")
+    parser.add_argument("--sequences", type=int, default=2)
     parser.add_argument("--model", default="holmes")
     parser.add_argument("--preset", default="default")
+    parser.add_argument("--workers", type=int)
     given = parser.parse_args()
     preset = load_preset(given.preset)
     identity = {
         "protocol": given.protocol,
         "model": given.model,
+        "people": given.people,
+        "filters": POOL,
         "preset": preset.model_dump(mode="json"),
         **code_identity(),
     }
-    keys = [(f"{number:04d}",) for number in range(given.people)]
-    with open_run(given.out, identity=identity, about={}, keys=keys) as run:
-        rows = run_study(run, given.protocol, given.model, preset, given.people)
+    tasks = {
+        f"{number:02d}": (given.protocol, given.model, preset, number, given.people)
+        for number in range(given.sequences)
+    }
+    with open_run(given.out, identity=identity, about={}, keys=[(name,) for name in tasks]) as run:
+        rows = run_study(run, tasks, given.workers)
+        table = summary(rows, given.model)
         run.write_table("people.csv", rows)
-        run.write_table("summary.csv", summary(rows))
-    print(summary(rows).round(3).to_string(index=False))
+        run.write_table("summary.csv", table)
+    print(table.round(3).to_string(index=False))
 
 
 if __name__ == "__main__":
