@@ -85,7 +85,7 @@ def test_the_answer_is_that_of_the_tables(run: Path, pages: dict[str, str]) -> N
     frequencies = table(run, "frequencies.csv")
     row = frequencies[(frequencies["group"] == "everyone") & (frequencies["model"] == "holmes")].iloc[0]
     answer = (
-        f"HOLMES describes an estimated {percent(row['median'])} of people (95% interval {percent(row['lower'])} to "
+        f"HOLMES describes an estimated {percent(row['mean'])} of people (95% interval {percent(row['lower'])} to "
         f"{percent(row['upper'])})."
     )
     comparison = table(run, "comparison.csv").set_index("model").loc["holmes"]
@@ -108,7 +108,7 @@ def test_frequencies_are_those_of_the_tables(run: Path, pages: dict[str, str]) -
     text = pages["Flat or HOLMES"]
     for _, row in table(run, "frequencies.csv").iterrows():
         label = f" {LABELS.get(row['model'], row['model'])}" if row["group"] == "everyone" else ""
-        assert f" {percent(row['median'])}{label} " in text
+        assert f" {percent(row['mean'])}{label} " in text
     [(_, row)] = table(run, "frequency_differences.csv").query("model == 'holmes'").iterrows()
     shown, low, high = (places(100 * row[name], 0, "+") for name in ("median", "lower", "upper"))
     assert (
@@ -357,7 +357,7 @@ def test_a_report_for_each_group(run: Path, tmp_path: Path) -> None:
     for path, group in zip(paths, ("control", "patient"), strict=True):
         sections = text_by_section(path)
         row = frequencies[(frequencies["group"] == group) & (frequencies["model"] == "holmes")].iloc[0]
-        answer = f"HOLMES describes an estimated {percent(row['median'])} of people in the group {group}"
+        answer = f"HOLMES describes an estimated {percent(row['mean'])} of people in the group {group}"
         assert answer in sections["Flat or HOLMES"]
         own = [name for name in models["subject"].unique() if subjects[name] == group]
         others = [name for name in models["subject"].unique() if subjects[name] != group]

@@ -86,7 +86,7 @@ def frequencies_panel(data: CohortData, name: str = "comparison_frequencies") ->
         name,
         partial(draw_frequencies, table=data.frequencies, models=mixed_models(data)[::-1], groups=data.groups),
         "How many people each model describes",
-        "Median, 90% (thick) and 95% (thin) intervals. Dashed: all models equally frequent.",
+        "Mean, 90% (thick) and 95% (thin) intervals. Dashed: all models equally frequent.",
         table=data.frequencies,
         share=1.35,
     )
@@ -123,7 +123,7 @@ def finding(data: CohortData) -> str:
         best, n = _likeliest(data, lead)
         return f"{model_label(lead)} is the likeliest model for {best} of {n} {who}."
     estimate = (
-        f"an estimated {share(rows['median'])} of {who} (95% interval {share(rows['lower'])} to {share(rows['upper'])})"
+        f"an estimated {share(rows['mean'])} of {who} (95% interval {share(rows['lower'])} to {share(rows['upper'])})"
     )
     row = None if data.scope else _model_row(data, lead)  # groups have no exceedance probabilities of their own
     protected = np.nan if row is None else float(row["protected_exceedance"])

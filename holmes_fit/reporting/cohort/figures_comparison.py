@@ -121,7 +121,7 @@ def draw_evidence_differences(
 
 
 def draw_frequencies(ax: Axes, table: pd.DataFrame, models: Sequence[str], groups: Sequence[str]) -> Axes:
-    """Draw the share of people whom each model describes: median, 90% and 95% intervals; everyone, then groups."""
+    """Draw the share of people whom each model describes: mean, 90% and 95% intervals; everyone, then groups."""
     names = [EVERYONE, *groups]
     ticks = []
     for place, name in enumerate(names):
@@ -134,9 +134,9 @@ def draw_frequencies(ax: Axes, table: pd.DataFrame, models: Sequence[str], group
             color = model_color(model, models)
             ax.hlines(y, row["lower"], row["upper"], color=color, linewidth=1.2)
             ax.hlines(y, row["lower90"], row["upper90"], color=color, linewidth=3.4)
-            ax.plot(row["median"], y, "o", color=color, markersize=6, markeredgecolor="white", markeredgewidth=1)
+            ax.plot(row["mean"], y, "o", color=color, markersize=6, markeredgecolor="white", markeredgewidth=1)
             ax.annotate(
-                f"{share(row['median'])} {model_label(model)}" if place == 0 else share(row["median"]),
+                f"{share(row['mean'])} {model_label(model)}" if place == 0 else share(row["mean"]),
                 (1.0, y),
                 xytext=(5, 0),
                 textcoords="offset points",
