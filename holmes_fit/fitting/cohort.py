@@ -10,7 +10,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from holmes_fit.fitting.tables import TEXT_COLUMNS, write_tables
 from holmes_fit.lattice import Task
 from holmes_fit.models import Observer, check_count
 from holmes_fit.presets import Preset
-from holmes_fit.runs import Key, Run, run_of
+from holmes_fit.runs import Key, Run, RunResults, run_of
 from holmes_fit.trials import MISSED, Cohort, write_trials
 from holmes_fit.workers import Failure, do_all, usable_cores
 
@@ -35,7 +35,7 @@ OnProgress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class Fits:
+class Fits(RunResults):
     """The fits of a cohort, in their run folder. Tables are read from there when they are asked for.
 
     Parameters
@@ -44,17 +44,7 @@ class Fits:
         The run folder.
     """
 
-    run: Run
-
-    @property
-    def folder(self) -> Path:
-        """The run folder."""
-        return self.run.root
-
-    @property
-    def label(self) -> str:
-        """What a reader must be told about all of the results; empty if nothing."""
-        return str(self.run.manifest.about.get("label", ""))
+    text_columns: ClassVar = TEXT_COLUMNS
 
     @property
     def parameters(self) -> pd.DataFrame:
@@ -85,10 +75,6 @@ class Fits:
     def failures(self) -> pd.DataFrame:
         """``failures.csv``: who could not be fitted with what, and why."""
         return self._table("failures.csv")
-
-    def _table(self, name: str) -> pd.DataFrame:
-        table = self.run.read_table(name, TEXT_COLUMNS)
-        return table.fillna({column: "" for column in TEXT_COLUMNS if column in table})
 
 
 def fit(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pandas as pd
 
@@ -25,7 +25,7 @@ from holmes_fit.recovery.choosing import scores_of
 from holmes_fit.recovery.estimates import people_table
 from holmes_fit.recovery.statistics import Values
 from holmes_fit.recovery.study import cohort_folder
-from holmes_fit.runs import Key, Run, read_run
+from holmes_fit.runs import Key, Run, RunResults, read_run
 from holmes_fit.workers import Failure
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ OnProgress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class StudyPlan:
+class StudyPlan(RunResults):
     """What numbers of trials and people are good for, in its folder. Tables are read when they are asked for.
 
     Parameters
@@ -47,17 +47,7 @@ class StudyPlan:
         The folder.
     """
 
-    run: Run
-
-    @property
-    def folder(self) -> Path:
-        """The folder of the plan."""
-        return self.run.root
-
-    @property
-    def label(self) -> str:
-        """What a reader must be told about all of the results; empty if nothing."""
-        return str(self.run.manifest.about.get("label", ""))
+    text_columns: ClassVar = TEXT
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -93,10 +83,6 @@ class StudyPlan:
     def figure(self) -> Figure:
         """Draw what tasks of each length say about one person, and groups of each size about the models."""
         return plan_figure(self.table, self.power, self.models, self.label)
-
-    def _table(self, name: str) -> pd.DataFrame:
-        table = self.run.read_table(name, TEXT)
-        return table.fillna({column: "" for column in TEXT if column in table})
 
 
 def plan(

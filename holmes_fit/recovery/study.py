@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pandas as pd
 
@@ -27,7 +27,7 @@ from holmes_fit.recovery.plan import KIND, RecoveryPlan, plan_recovery
 from holmes_fit.recovery.pooled import EVERYONE, mixture_of, pool_study, pooled_table, pooling_keys
 from holmes_fit.recovery.power import power_table
 from holmes_fit.recovery.truths import truth_table
-from holmes_fit.runs import HasRun, Run, read_run, run_of
+from holmes_fit.runs import HasRun, Run, RunResults, read_run, run_of
 from holmes_fit.trials import Cohort
 from holmes_fit.workers import Failure
 
@@ -42,7 +42,7 @@ OnProgress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class Recovery:
+class Recovery(RunResults):
     """A recovery study, in its folder. Tables are read from there when they are asked for.
 
     Parameters
@@ -51,17 +51,7 @@ class Recovery:
         The folder of the study.
     """
 
-    run: Run
-
-    @property
-    def folder(self) -> Path:
-        """The folder of the study."""
-        return self.run.root
-
-    @property
-    def label(self) -> str:
-        """What a reader must be told about all of the results; empty if nothing."""
-        return str(self.run.manifest.about.get("label", ""))
+    text_columns: ClassVar = TEXT
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -102,12 +92,12 @@ class Recovery:
     @property
     def confusion(self) -> pd.DataFrame:
         """``confusion.csv``: which model is chosen for people who follow a model."""
-        return self._table("confusion.csv")
+        return self._table("confusion.csv", "truth")
 
     @property
     def model_recovery(self) -> pd.DataFrame:
         """``model_recovery.csv``: which model wins over all people who follow one."""
-        return self._table("model_recovery.csv")
+        return self._table("model_recovery.csv", "truth")
 
     @property
     def power(self) -> pd.DataFrame:
@@ -128,11 +118,6 @@ class Recovery:
     def figures(self) -> list[Path]:
         """The figures."""
         return sorted((self.folder / "figures").glob("*.png"))
-
-    def _table(self, name: str) -> pd.DataFrame:
-        text = [*TEXT, *(("truth",) if name in ("confusion.csv", "model_recovery.csv") else ())]
-        table = self.run.read_table(name, text)
-        return table.fillna({column: "" for column in text if column in table})
 
 
 def cohort_folder(folder: Path, model: str) -> Path:

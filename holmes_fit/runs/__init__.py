@@ -6,5 +6,6 @@ files. Every file is written whole or not at all. This room knows nothing of mod
 
 from holmes_fit.runs.folder import HasRun, Progress, Run, open_run, read_run, run_of
 from holmes_fit.runs.records import Key, Record
+from holmes_fit.runs.results import RunResults
 
-__all__ = ["HasRun", "Key", "Progress", "Record", "Run", "open_run", "read_run", "run_of"]
+__all__ = ["HasRun", "Key", "Progress", "Record", "Run", "RunResults", "open_run", "read_run", "run_of"]
