@@ -136,7 +136,7 @@ def test_an_unexpected_error_is_one_line(
     monkeypatch.setattr("holmes_fit.trials.check_data", raising(RuntimeError("boom")))
     code, _, err = run(capsys, "check", data, "--protocol", "shepard")
     assert code == 1
-    assert err == "unexpected error, RuntimeError: boom. Run holmes-fit --debug ... to see where.\n"
+    assert err == "unexpected error, RuntimeError: boom. Add --debug to the command to see where.\n"
     with pytest.raises(RuntimeError, match="boom"):
         main(["--debug", "check", str(data), "--protocol", "shepard"])
 

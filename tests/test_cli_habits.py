@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import shutil
 import subprocess
@@ -15,6 +16,7 @@ import typer
 
 from holmes_fit import trials
 from holmes_fit.cli import app, main, options
+from holmes_fit.cli.app import ORDER
 from holmes_fit.fitting import cohort
 from holmes_fit.fitting.person import PersonFit
 from holmes_fit.lattice import Task
@@ -78,8 +80,26 @@ def fit_command(models: str = "bias") -> list[str]:
 def test_every_command_has_examples_json_and_quiet(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run(capsys, *command, "--help")
     assert (code, err) == (0, "")
-    for text in ("Examples:\n    holmes-fit ", "--json", "-q, --quiet"):
+    for text in ("Examples:\n    holmes-fit ", "--json", "-q, --quiet", "--debug"):
         assert text in out
+
+
+def test_help_names_every_command_in_a_whole_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    _, out, _ = run(capsys, "--help")
+    listed = re.findall(r"^  (\w+)  +(\S.*)$", out.partition("Commands:\n")[2].partition("\n\n")[0], flags=re.MULTILINE)
+    assert [name for name, _ in listed] == list(ORDER)
+    assert [line for _, line in listed if not re.fullmatch(r".*[^.]\.", line)] == []
+    assert "Examples:\n    holmes-fit init my_study\n" in out
+    assert "130 stopped" in out
+
+
+def test_common_options_may_stand_before_the_command(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "-q", *CHECK) == (0, "", "")
+    code, out, _ = run(capsys, "--json", *CHECK)
+    assert (code, json.loads(out)["subjects"]) == (0, 2)
 
 
 def test_help_takes_less_than_half_a_second() -> None:
@@ -95,14 +115,20 @@ def test_help_takes_less_than_half_a_second() -> None:
     assert min(times) < 0.5
 
 
-def test_shells_complete_commands_protocols_and_presets() -> None:
+def test_shells_complete_commands_protocols_presets_and_models() -> None:
     def completed(words: str) -> list[str]:
         asking = {"_HOLMES_FIT_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
         return subprocess.check_output([HOLMES_FIT], env=os.environ | asking, text=True).split()
 
-    assert completed("holmes-fit re") == ["recover", "replicate", "report"]
+    assert completed("holmes-fit re") == ["report", "recover", "replicate"]
+    assert completed("holmes-fit compare run --le") == ["--leave-out"]
     assert completed("holmes-fit check data.csv --protocol we") == ["weather_prediction"]
     assert completed("holmes-fit fit data.csv --preset q") == ["quick"]
+    assert completed("holmes-fit trace data.csv --model r") == ["rescorla_wagner"]
+    assert completed("holmes-fit simulate --model b") == ["bias"]
+    for command in ("fit data.csv", "pool run", "compare run", "recover", "plan"):
+        assert completed(f"holmes-fit {command} --models f") == ["flat", "flat_sticky"]
+        assert completed(f"holmes-fit {command} --models bias,flat,f") == ["bias,flat,flat_sticky"]
 
 
 # --- JSON
@@ -174,7 +200,7 @@ def test_bad_input_ends_with_2(study: Path, capsys: pytest.CaptureFixture[str]) 
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        (["check"], "Missing argument 'DATA...'"),
+        (["check"], "Missing argument 'DATA'"),
         (["chek"], "No such command 'chek'"),
         (["simulate", "--seed", "x"], "Invalid value for '--seed'"),
         (["recover"], "say whose trials"),
@@ -222,7 +248,10 @@ def test_what_nobody_expects_is_one_line(
     monkeypatch.setattr(trials, "check_data", raising(RuntimeError("boom")))
     said = asked(capsys, *CHECK)
     assert (said["exit_code"], said["command"]) == (1, "check")
-    assert said["error"] == "unexpected error, RuntimeError: boom. Run holmes-fit --debug ... to see where."
+    assert said["error"] == "unexpected error, RuntimeError: boom. Add --debug to the command to see where."
+    for arguments in ([*CHECK, "--debug"], ["--debug", *CHECK]):
+        with pytest.raises(RuntimeError, match="boom"):
+            main(arguments)
 
 
 def test_what_a_library_prints_is_no_json(

@@ -90,7 +90,7 @@ def _what_happened(error: Exception) -> str:
         return str(error)
     if isinstance(error, OSError) and error.strerror:
         return f"{error.strerror}: {error.filename!r}" if error.filename else error.strerror
-    return f"unexpected error, {type(error).__name__}: {error}. Run holmes-fit --debug ... to see where."
+    return f"unexpected error, {type(error).__name__}: {error}. Add --debug to the command to see where."
 
 
 def _print_whatever_the_terminal_can() -> None:

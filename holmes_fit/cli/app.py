@@ -10,21 +10,57 @@ from collections.abc import Callable
 from typing import Annotated, Any, TypeVar
 
 import typer
+from typer.core import TyperGroup
 
 from holmes_fit.cli.output import INTERRUPTED, Output
 
+# As one needs them, from a new study to its report; then what is for other days.
+ORDER = (
+    *("init", "protocols", "check", "fit", "status", "pool", "compare", "report"),
+    *("recover", "plan", "simulate", "trace", "replicate"),
+)
+
+
+class InOrder(TyperGroup):
+    """Commands in the order of work."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return sorted(super().list_commands(ctx), key=ORDER.index)
+
+
+def examples(*commands: str) -> str:
+    """Return the end of a help text, with lines that are not to be joined."""
+    return "\n".join(["\b", "Examples:", *(f"  {command}" for command in commands)])
+
+
+FIRST_STEPS = (
+    "holmes-fit init my_study",
+    "holmes-fit check pilot.csv --protocol weather_prediction",
+    "holmes-fit fit pilot.csv --protocol weather_prediction --quick --out runs/look",
+    "holmes-fit compare runs/look",
+    "holmes-fit report runs/look --out look.pdf",
+)
+EXIT_CODES = "Exit codes: 0 fine, 2 bad input, 3 done, with warnings to read, 130 stopped, 1 anything else."
+
 # Plain text: square brackets in help are brackets, and nothing heavy is loaded to show it.
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
+app = typer.Typer(
+    cls=InOrder,
+    epilog=f"{examples(*FIRST_STEPS)}\n\n{EXIT_CODES}",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but problems.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for programs.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show where an unexpected error came from.")]
 
 Function = TypeVar("Function", bound=Callable[..., None])
 GIVEN = ("say", "context")  # arguments of commands that are no options
 
 
 def command(*lines: str, of: typer.Typer = app) -> Callable[[Function], Function]:
-    """Make a command of a function, with examples, ``--quiet`` and ``--json``.
+    """Make a command of a function, with examples, ``--quiet``, ``--json`` and ``--debug``.
 
     The function says what it has to say with its argument ``say``. Then it ends with the exit code that follows from
     that, and with 130 if it is stopped.
@@ -45,12 +81,12 @@ def command(*lines: str, of: typer.Typer = app) -> Callable[[Function], Function
 
 
 def speaking(function: Callable[..., None]) -> Callable[..., None]:
-    """Return a function with options ``--quiet`` and ``--json`` in the place of its argument ``say``."""
+    """Return a function with options ``--quiet``, ``--json`` and ``--debug`` in the place of its argument ``say``."""
     own = inspect.signature(function, eval_str=True).parameters
 
     @functools.wraps(function)
-    def call(*, context: typer.Context, quiet: bool, as_json: bool, **values: object) -> None:
-        say = context.ensure_object(Output)
+    def call(*, context: typer.Context, quiet: bool, as_json: bool, debug: bool, **values: object) -> None:
+        say = context.ensure_object(Output)  # which knows of --json; --debug is for those who catch errors
         say.command = context.command_path.partition(" ")[2]
         say.quiet |= quiet
         if "context" in own:
@@ -71,6 +107,7 @@ def speaking(function: Callable[..., None]) -> Callable[..., None]:
             *(each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for name, each in own.items() if name not in GIVEN),
             _keyword("quiet", Quiet, False),
             _keyword("as_json", Json, False),
+            _keyword("debug", Debug, False),
         ]
     )
     return call
@@ -78,11 +115,6 @@ def speaking(function: Callable[..., None]) -> Callable[..., None]:
 
 def _keyword(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
-
-
-def examples(*commands: str) -> str:
-    """Return the end of a help text, with lines that are not to be joined."""
-    return "\n".join(["\b", "Examples:", *(f"  {command}" for command in commands)])
 
 
 def _print_version(asked: bool) -> None:
@@ -95,9 +127,13 @@ def _print_version(asked: bool) -> None:
 
 @app.callback()
 def root(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show where an unexpected error came from.")] = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+    debug: Debug = False,
 ) -> None:
     """Fit flat and hierarchical latent-cause models to trial-by-trial choices."""
+    context.ensure_object(Output).quiet |= quiet

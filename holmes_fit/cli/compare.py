@@ -7,7 +7,16 @@ from typing import Annotated
 import typer
 
 from holmes_fit.cli.app import command
-from holmes_fit.cli.options import LeaveOut, PoolingPreset, RunFolder, Seed, Workers, pooling_of, progress_bars
+from holmes_fit.cli.options import (
+    LeaveOut,
+    PoolingPreset,
+    RunFolder,
+    Seed,
+    Workers,
+    complete_models,
+    pooling_of,
+    progress_bars,
+)
 from holmes_fit.cli.output import Output, rows, shell
 from holmes_fit.cli.pool import not_converged
 
@@ -32,7 +41,11 @@ def compare(
     run: RunFolder,
     models: Annotated[
         str | None,
-        typer.Option(metavar="NAME,...", help="The models of the mixture; all latent-cause models by default."),
+        typer.Option(
+            metavar="NAME,...",
+            help="The models of the mixture; all latent-cause models by default.",
+            autocompletion=complete_models,
+        ),
     ] = None,
     by: Annotated[str | None, typer.Option(metavar="COLUMN", help="The covariate whose groups are compared.")] = None,
     leave_out: LeaveOut = None,

@@ -17,6 +17,7 @@ from holmes_fit.cli.options import (
     FitPreset,
     MaxBranches,
     MaxDepth,
+    Models,
     Participants,
     Particles,
     ProtocolName,
@@ -46,7 +47,7 @@ def fit(
         Path, typer.Option(metavar="DIR", show_default=False, help="A new folder, or one to go on in after a stop.")
     ],
     participants: Participants = None,
-    models: Annotated[str, typer.Option(metavar="NAME,...", help="The models.")] = "flat,holmes",
+    models: Models = "flat,holmes",
     preset: FitPreset = None,
     quick: Annotated[bool, typer.Option("--quick", help="A first look: the preset quick.")] = False,
     fix: Annotated[

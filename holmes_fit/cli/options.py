@@ -32,8 +32,21 @@ def shipped(folder: StudyFolder) -> Callable[[str], list[str]]:
     return complete
 
 
+def complete_model(incomplete: str) -> list[str]:
+    """Return the models whose names begin so, for a shell."""
+    from holmes_fit.models import MODELS
+
+    return [name for name in MODELS if name.startswith(incomplete)]
+
+
+def complete_models(incomplete: str) -> list[str]:
+    """Return how a list of models, such as ``flat,ho``, may go on, for a shell; nobody names a model twice."""
+    before, comma, last = incomplete.rpartition(",")
+    return [f"{before}{comma}{name}" for name in complete_model(last) if name not in before.split(",")]
+
+
 Data = Annotated[
-    list[Path], typer.Argument(metavar="DATA...", show_default=False, help="A CSV file, several, or a folder of them.")
+    list[Path], typer.Argument(metavar="DATA", show_default=False, help="A CSV file, several, or a folder of them.")
 ]
 ProtocolName = Annotated[
     str,
@@ -45,6 +58,7 @@ ProtocolName = Annotated[
         autocompletion=shipped("protocols"),
     ),
 ]
+Models = Annotated[str, typer.Option(metavar="NAME,...", help="The models.", autocompletion=complete_models)]
 Participants = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="A CSV with one row a person; joins covariates by subject."),

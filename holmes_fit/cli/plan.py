@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from holmes_fit.cli.app import command
-from holmes_fit.cli.options import Dask, FitPreset, ProtocolName, Seed, Workers, as_number, progress_bar
+from holmes_fit.cli.options import Dask, FitPreset, Models, ProtocolName, Seed, Workers, as_number, progress_bar
 from holmes_fit.cli.output import FAILED, Output, rows
 
 
@@ -26,7 +26,7 @@ def plan(
     subjects: Annotated[
         str, typer.Option(metavar="N,N,...", help="Numbers of participants to compare.")
     ] = "10,20,40,80",
-    models: Annotated[str, typer.Option(metavar="NAME,...", help="The models.")] = "flat,holmes",
+    models: Models = "flat,holmes",
     people: Annotated[
         int, typer.Option(metavar="N", help="People simulated from each model for each number of trials.")
     ] = 24,

@@ -7,7 +7,16 @@ from typing import Annotated
 import typer
 
 from holmes_fit.cli.app import command
-from holmes_fit.cli.options import LeaveOut, PoolingPreset, RunFolder, Seed, Workers, pooling_of, progress_bars
+from holmes_fit.cli.options import (
+    LeaveOut,
+    PoolingPreset,
+    RunFolder,
+    Seed,
+    Workers,
+    complete_models,
+    pooling_of,
+    progress_bars,
+)
 from holmes_fit.cli.output import Output, rows, shell
 
 TABLES = ("group.csv", "pooled.csv", "pooling.csv", "pooling_prior.csv")
@@ -21,7 +30,10 @@ TABLES = ("group.csv", "pooled.csv", "pooling.csv", "pooling_prior.csv")
 def pool(
     run: RunFolder,
     models: Annotated[
-        str | None, typer.Option(metavar="NAME,...", help="Some of the run's models; all by default.")
+        str | None,
+        typer.Option(
+            metavar="NAME,...", help="Some of the run's models; all by default.", autocompletion=complete_models
+        ),
     ] = None,
     formula: Annotated[
         list[str] | None,
@@ -34,7 +46,7 @@ def pool(
     *,
     say: Output,
 ) -> None:
-    """Pool the people of a run: what they have in common, and each of them in that light.
+    """Pool people: what they have in common, and each in that light.
 
     Results go to the run folder: group.csv (means, spreads, effects), pooled.csv (people's estimates, which shrink
     towards the group), pooling.csv (diagnostics), pooling_prior.csv (what the prior implies), pool_MODEL.nc (ArviZ),

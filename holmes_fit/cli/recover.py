@@ -25,6 +25,7 @@ from holmes_fit.cli.options import (
     Seed,
     StickyBy,
     Workers,
+    complete_models,
     given_values,
     numbers_by_name,
     observer_of,
@@ -64,7 +65,12 @@ def recover(
         typer.Option(metavar="DIR", help="A new folder, or one to go on in after a stop; RUN/recovery with --from."),
     ] = None,
     models: Annotated[
-        str | None, typer.Option(metavar="NAME,...", help="The models; flat,holmes or those of RUN by default.")
+        str | None,
+        typer.Option(
+            metavar="NAME,...",
+            help="The models; flat,holmes or those of RUN by default.",
+            autocompletion=complete_models,
+        ),
     ] = None,
     subjects: Annotated[
         int | None, typer.Option(metavar="N", help="People from each model; 100, or as many as RUN has.")
@@ -102,11 +108,12 @@ def recover(
     *,
     say: Output,
 ) -> None:
-    """Simulate people from every model, fit them with every model, and compare with the truth.
+    """Simulate people, fit them, and compare the fits with the truth.
 
-    True parameters are drawn from the fitting prior, so that the coverage of intervals and the calibration of
-    posteriors can be judged. A VALUE says otherwise: a number for everyone, or drawn for each person, as in simulate.
-    With --from, they are draws from the posteriors of the people in RUN, on their trials, and observers are theirs.
+    People are simulated from every model, and fitted with every model. True parameters are drawn from the fitting
+    prior, so that the coverage of intervals and the calibration of posteriors can be judged. A VALUE says otherwise: a
+    number for everyone, or drawn for each person, as in simulate. With --from, they are draws from the posteriors of
+    the people in RUN, on their trials, and observers are theirs.
 
     Results go to the folder --out: recovery.csv (parameters), confusion.csv and model_recovery.csv (models), power.csv,
     sbc.csv (calibration), figures, and more. from_MODEL is the run folder of those simulated from a model. Stopped at

@@ -32,7 +32,7 @@ def replicate(
     *,
     say: Output,
 ) -> None:
-    """Reproduce the paper: run its simulations and set each result beside the published one.
+    """Reproduce the paper, each result beside the published one.
 
     Every study gives CSV tables (single runs, summary, comparison) and figures (PNG, PDF). With "all", HOLMES is run
     both as written and as published, and one PDF reports everything; --as-published then says whose figures it shows.

@@ -22,6 +22,7 @@ from holmes_fit.cli.options import (
     Resampling,
     Seed,
     StickyBy,
+    complete_model,
     given_values,
     numbers_by_name,
     observer_of,
@@ -40,7 +41,10 @@ from holmes_fit.cli.output import Output, shell
 def simulate(
     protocol: ProtocolName,
     out: Annotated[Path, typer.Option(metavar="FILE", show_default=False, help="The CSV; the truth goes beside it.")],
-    model: Annotated[str | None, typer.Option(metavar="NAME", help="Everyone's model; holmes by default.")] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Everyone's model; holmes by default.", autocompletion=complete_model),
+    ] = None,
     mix: Annotated[
         str | None, typer.Option(metavar="MODEL=SHARE,...", help="Instead: each person's model is drawn.")
     ] = None,

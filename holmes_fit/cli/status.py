@@ -9,9 +9,9 @@ from holmes_fit.cli.output import Output
 
 @command("holmes-fit status runs/pilot")
 def status(run: RunFolder, *, say: Output) -> None:
-    """Say how far a run is: what is done, failed, damaged and missing, and which process is at work on it.
+    """Say how far a run is, and which process is at work on it.
 
-    It can be asked while the run goes on.
+    That is what is done, failed, damaged and missing. It can be asked while the run goes on.
     """
     from holmes_fit.cli.fit_text import status_facts, status_text
     from holmes_fit.runs import read_run
