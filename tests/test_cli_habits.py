@@ -10,11 +10,12 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
 
-from holmes_fit import trials
+from holmes_fit import replication, trials
 from holmes_fit.cli import app, main, options
 from holmes_fit.cli.app import ORDER
 from holmes_fit.fitting import cohort
@@ -29,6 +30,8 @@ ROOT = Path(__file__).parent.parent
 HOLMES_FIT = Path(sys.executable).with_name("holmes-fit")
 COMMANDS = [name for name in typer.main.get_command(app).commands if name != "protocols"]  # type: ignore[attr-defined]
 COMMON = {"command", "exit_code", "error", "problems", "warnings", "written", "next"}
+PROGRAM = [sys.executable, "-m", "holmes_fit"]
+CAPTURED: dict[str, Any] = {"capture_output": True, "text": True}
 CHECK = ["check", "data.csv", "--protocol", "conditioning"]
 
 
@@ -126,8 +129,8 @@ def test_shells_complete_commands_protocols_presets_and_models() -> None:
     assert completed("holmes-fit fit data.csv --preset q") == ["quick"]
     assert completed("holmes-fit trace data.csv --model r") == ["rescorla_wagner"]
     assert completed("holmes-fit simulate --model b") == ["bias"]
+    assert completed("holmes-fit fit data.csv --models f") == ["flat", "flat_sticky"]
     for command in ("fit data.csv", "pool run", "compare run", "recover", "plan"):
-        assert completed(f"holmes-fit {command} --models f") == ["flat", "flat_sticky"]
         assert completed(f"holmes-fit {command} --models bias,flat,f") == ["bias,flat,flat_sticky"]
 
 
@@ -240,6 +243,65 @@ def test_ctrl_c_ends_with_130(study: Path, capsys: pytest.CaptureFixture[str], m
     )
     monkeypatch.setattr(trials, "check_data", raising(KeyboardInterrupt()))
     assert run(capsys, *CHECK) == (130, "", "Stopped.\n")
+    monkeypatch.setattr(replication, "replicate", raising(KeyboardInterrupt()))
+    assert asked(capsys, "replicate", "forward", "--out", "again")["error"] == (
+        "Stopped. What is done is safe in again; the same command goes on from there."
+    )
+
+
+@pytest.mark.parametrize("afterwards", ["time.sleep(600)", "1 / 0"])
+def test_ctrl_c_is_heard_where_python_cannot_raise_it(afterwards: str) -> None:
+    """As in callbacks of the compiler, where it would be printed and ignored, or lead to some error."""
+    script = f"""
+import ctypes, signal, time
+from holmes_fit import trials
+from holmes_fit.__main__ import main
+interrupted = ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(signal.SIGINT))
+trials.check_data = lambda *_: [interrupted(), {afterwards}]
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", script, *CHECK], timeout=60, **CAPTURED)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "Stopped.\n")
+
+
+def test_ctrl_c_while_the_program_loads_leaves_no_traceback() -> None:
+    script = """
+import sys
+class Stopping:
+    def find_spec(self, name, *_):
+        if name == "typer":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Stopping())
+from holmes_fit.__main__ import main
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", script], **CAPTURED)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "Stopped.\n")
+
+
+def test_errors_that_python_ignores_are_for_debugging() -> None:
+    script = """
+from holmes_fit import trials
+from holmes_fit.__main__ import main
+class Broken:
+    def __del__(self):
+        raise AttributeError("half built")
+check_data = trials.check_data
+trials.check_data = lambda *given: [Broken(), check_data(*given)][1]
+main()
+"""
+    quiet, loud = (
+        subprocess.run([sys.executable, "-c", script, "check", "none.csv", "--protocol", "reversal", *more], **CAPTURED)
+        for more in ([], ["--debug"])
+    )
+    assert (quiet.returncode, loud.returncode) == (2, 2)
+    assert "half built" not in quiet.stderr
+    assert "half built" in loud.stderr
+
+
+def test_the_package_is_a_program() -> None:
+    listed = [subprocess.check_output([*program, "protocols"]) for program in ([HOLMES_FIT], PROGRAM)]
+    assert listed[0] == listed[1]
 
 
 def test_what_nobody_expects_is_one_line(

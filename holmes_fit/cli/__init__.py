@@ -25,6 +25,7 @@ from holmes_fit.cli import (
     trace,
 )
 from holmes_fit.cli.app import app
+from holmes_fit.cli.interrupts import SwallowedCtrlC
 from holmes_fit.cli.libraries import silence_libraries
 from holmes_fit.cli.output import BAD_INPUT, FAILED, FINE, INTERRUPTED, Output, in_one_line
 from holmes_fit.errors import HolmesFitError, InputError
@@ -60,8 +61,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in given
-    if arguments is None and not debug:
-        silence_libraries()
+    swallowed = SwallowedCtrlC(debug)
+    if arguments is None:  # a process of its own
+        swallowed.watch()
+        if not debug:
+            silence_libraries()
     _print_whatever_the_terminal_can()
     say = Output(as_json="--json" in given)
     try:
@@ -77,10 +81,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         say.fail(say.when_stopped)
         code = INTERRUPTED
     except Exception as error:
-        if debug:
+        stopped = swallowed.is_there()  # which is why something failed
+        if debug and not stopped:
             raise
-        say.fail(in_one_line(_what_happened(error)))
-        code = FAILED
+        say.fail(say.when_stopped if stopped else in_one_line(_what_happened(error)))
+        code = INTERRUPTED if stopped else FAILED
     say.end(code)
     sys.exit(code)
 
