@@ -8,6 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from holmes_fit.caches import find_room_for_caches
+
 if TYPE_CHECKING:
     from holmes_fit.cohort_traces import trace_cohort as trace_cohort
     from holmes_fit.comparison import compare as compare
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from holmes_fit.trials import read_cohort as read_cohort
 
 __version__ = "0.1.0"
+
+find_room_for_caches()
 
 _HOME = {
     "HolmesFitError": "errors",

@@ -1,4 +1,4 @@
-"""Habits that all commands share: help, JSON, exit codes, silence, completion, and where compiled code is kept."""
+"""Habits that all commands share: help, JSON, exit codes, silence and completion."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import os
 import re
 import resource
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -356,29 +355,3 @@ subprocess.run([sys.executable, "-c", "import warnings; warnings.warn('from its 
     assert (done.stderr.count("from a library") == 2) is heard
     assert ("from its worker" in done.stderr) is heard
     assert heard or not done.stderr
-
-
-# --- compiled code
-
-
-def test_compiled_code_goes_to_a_user_folder_where_the_package_cannot_be_written_to(tmp_path: Path) -> None:
-    package = tmp_path / "installed" / "holmes_fit"
-    (package / "filters").mkdir(parents=True)
-    for name in ("__init__.py", "filters/draws.py"):
-        shutil.copy(ROOT / "holmes_fit" / name, package / name)
-    (package / "filters" / "__init__.py").touch()
-    (package / "filters" / "__pycache__").write_text("no folder, so that not even root can write here")
-    environment = os.environ | {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
-    del environment["NUMBA_CACHE_DIR"]
-    script = """
-import sys
-sys.path.insert(0, sys.argv[1])
-import numpy as np
-from holmes_fit.filters import draws
-draws.unit(np.uint64(1), np.uint64(2))
-print(draws.__file__)
-"""
-    arguments = [sys.executable, "-c", script, str(package.parent)]
-    done = subprocess.run(arguments, env=environment, capture_output=True, text=True, check=True)
-    assert Path(done.stdout.strip()).is_relative_to(package)
-    assert list((tmp_path / "cache").rglob("draws.unit*.nbc"))

@@ -7,6 +7,8 @@ import os
 import sys
 import warnings
 
+from holmes_fit.caches import set_pytensor_flag
+
 
 def silence_libraries() -> None:
     """Let libraries say nothing but errors, here and in processes that are begun from here.
@@ -19,4 +21,4 @@ def silence_libraries() -> None:
     logging.disable(logging.WARNING)
     os.environ["PYTHONWARNINGS"] = "ignore"
     # PyTensor is not to look for a C++ compiler, nor to say that it has found none: nothing here is compiled with one.
-    os.environ.setdefault("PYTENSOR_FLAGS", "cxx=")
+    set_pytensor_flag("cxx", "")
