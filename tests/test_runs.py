@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 
 from holmes_fit.errors import HolmesFitError, InputError
 from holmes_fit.runs import Record, Run, open_run, read_run, run_of
+from holmes_fit.runs.lock import LOCK
 from holmes_fit.runs.records import file_of, from_bytes, to_bytes
 
 SEED = 20261116
@@ -455,6 +456,49 @@ def test_names_that_leave_the_folder_are_refused(name: str, tmp_path: Path) -> N
             run.path(name)
         with pytest.raises(InputError, match="allowed: the name of a file in the folder"):
             run.write_table(name, pd.DataFrame({"x": [1]}))
+
+
+def test_links_that_leave_the_folder_are_refused(tmp_path: Path) -> None:
+    """Whoever hands on a run folder cannot make others read or write elsewhere."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "fits.csv").write_text("x\n1\n")
+    with opened(tmp_path / "run") as run:
+        (run.root / "fits.csv").symlink_to(elsewhere / "fits.csv")
+        (run.root / "records").symlink_to(elsewhere)
+        key = run.manifest.keys[0]
+        for use in (
+            lambda: run.read_table("fits.csv"),
+            lambda: run.write_table("fits.csv", pd.DataFrame({"x": [2]})),
+            lambda: run.save_record(key, {"x": 1}),
+            lambda: run.load_record(key),
+            run.progress,
+        ):
+            with pytest.raises(InputError, match="allowed: the name of a file in the folder"):
+                use()
+    assert [path.name for path in elsewhere.iterdir()] == ["fits.csv"]
+    assert (elsewhere / "fits.csv").read_text() == "x\n1\n"
+
+
+def test_a_lock_that_is_a_link_is_not_written_to(tmp_path: Path) -> None:
+    thesis = tmp_path / "thesis.txt"
+    thesis.write_text("years of work")
+    with opened(tmp_path / "run") as run:
+        pass
+    (run.root / LOCK).unlink()
+    (run.root / LOCK).symlink_to(thesis)
+    with pytest.raises(InputError, match="allowed: a folder that can be made, written and locked"), opened(run.root):
+        pass
+    assert run.holder() is None
+    assert thesis.read_text() == "years of work"
+
+
+def test_a_run_folder_may_be_a_link_itself(tmp_path: Path) -> None:
+    (tmp_path / "large_disk").mkdir()
+    (tmp_path / "run").symlink_to(tmp_path / "large_disk")
+    with opened(tmp_path / "run") as run:
+        run.save_record(run.manifest.keys[0], {"x": 1})
+        assert run.progress().done == run.manifest.keys[:1]
 
 
 # --- a full disk

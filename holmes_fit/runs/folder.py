@@ -185,7 +185,7 @@ class Run:
         Raises
         ------
         InputError
-            If the name leads out of the folder.
+            If the name leads out of the folder, by itself or by a link.
         """
         path = self.root / name
         root = self.root.resolve()
@@ -194,7 +194,7 @@ class Run:
         return path
 
     def _path(self, key: Key) -> Path:
-        return self.root / "records" / file_of(key)
+        return self.path(f"records/{file_of(key)}")
 
 
 @contextmanager

@@ -15,6 +15,8 @@ LOCK = ".lock"
 PATIENCE = 0.5  # seconds; whoever only asks who holds the lock has it for less than a millisecond
 # What systems say when another process holds the lock.
 TAKEN = (errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK)
+# The file is emptied and written, which must not happen to another that a link leads to.
+NO_LINK = getattr(os, "O_NOFOLLOW", 0)  # Windows has none
 
 if sys.platform == "win32":
     import msvcrt
@@ -56,7 +58,7 @@ def locked(folder: Path) -> Iterator[None]:
         If the file system cannot lock.
     """
     # Processes that are started meanwhile do not inherit the file, so none of them can go on holding the lock.
-    file = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+    file = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | NO_LINK, 0o666)
     try:
         _take_soon(file, folder)
         try:
@@ -90,7 +92,7 @@ def _taken(file: int) -> bool:
 def holder(folder: Path) -> str | None:
     """Return which process holds the lock of a folder, or nothing if none does."""
     try:
-        file = os.open(folder / LOCK, os.O_RDWR)
+        file = os.open(folder / LOCK, os.O_RDWR | NO_LINK)
     except OSError:  # never locked, or not ours to lock
         return None
     try:
