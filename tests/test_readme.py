@@ -50,7 +50,7 @@ def test_commands_run(tmp_path: Path) -> None:
 
 
 def test_output_is_real(tmp_path: Path) -> None:
-    """What is quick is compared letter by letter; of the rest, the commands are understood (see below)."""
+    """What is quick is compared letter by letter; the rest runs in ``test_readme_study.py``."""
     folder, compared = tmp_path, 0
     for block in blocks("README.md", "console"):
         for command, output in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, flags=re.MULTILINE):
