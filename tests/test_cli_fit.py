@@ -305,6 +305,41 @@ def test_status_names_what_failed_is_damaged_and_missing(
     assert lines[-1] == "Give the same command again, and it goes on."
 
 
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        ("holmes-fit fit 'my data.csv' --out runs/pilot", True),
+        ("holmes_fit.fit", False),
+        ("holmes-fit fit data.csv; rm -rf data", False),
+        ("holmes-fit fit $(rm -rf data)", False),
+        ("holmes-fit fit data.csv\nrm -rf data", False),
+        ("holmes-fit fit 'data.csv", False),
+        ("holmes-fit \x1b[2J", False),
+        ("", False),
+    ],
+)
+def test_status_says_how_to_go_on_if_it_is_safe_to_paste(
+    command: str, shown: bool, study: Study, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keys = [("bias", "s01"), ("bias", "s02")]
+    with open_run(study.out, identity={}, about={"command": command}, keys=keys) as begun:
+        begun.save_record(keys[0], {})
+    code, _, err = run(capsys, "status", study.out)
+    assert (code, err) == (0, f"Next:\n  {command}\n" if shown else "")
+    with open_run(study.out, identity={}, about={}, keys=keys) as begun:
+        assert run(capsys, "status", study.out)[2] == ""  # someone is at work
+        begun.save_record(keys[1], {})
+    assert run(capsys, "status", study.out)[2] == ""  # nothing is missing
+
+
+def test_one_model_is_pooled_and_reported(study: Study, capsys: pytest.CaptureFixture[str]) -> None:
+    _, _, err = run(capsys, *study.command(models="bias"))
+    assert err.splitlines()[-2:] == [
+        f"  holmes-fit pool {study.out}",
+        f"  holmes-fit report {study.out} --out {study.out}.pdf",
+    ]
+
+
 def test_status_of_a_run_at_work(
     study: Study, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

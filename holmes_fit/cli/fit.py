@@ -104,5 +104,5 @@ def fit(
     if lost:
         say.fail(lost_text(lost))
         raise typer.Exit(FAILED)
-    if len(plan.models) > 1:
-        say.next(shell("pool", out), shell("compare", out))
+    last = shell("compare", out) if len(plan.models) > 1 else shell("report", out, "--out", f"{out}.pdf")
+    say.next(shell("pool", out), last)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from holmes_fit.runs import Key, Progress, Run
 from holmes_fit.workers import usable_cores
 
 LISTED = 20  # failures that are named one by one
+LONGEST = 500  # letters of a command that is shown
 
 
 def beginning(plan: Plan, progress: Progress, workers: int | None, dask: str | None) -> str:
@@ -109,6 +111,20 @@ def _failure_lines(failures: pd.DataFrame) -> Iterator[str]:
 def status_text(run: Run) -> str:
     """Say how far a run is, and what went wrong in it."""
     return "\n".join(_status_lines(run))
+
+
+def how_to_go_on(run: Run) -> str:
+    """Return the command with which the run was begun; nothing if it was begun in Python.
+
+    It comes from a file, and someone may paste it into a terminal. So it must be one command, as we would write it.
+    """
+    command = str(run.manifest.about.get("command", ""))
+    try:
+        words = shlex.split(command)
+    except ValueError:  # a quotation mark without its other half
+        return ""
+    is_ours = words[:1] == ["holmes-fit"] and shlex.join(words) == command == plain(command, limit=LONGEST)
+    return command if is_ours else ""
 
 
 def status_facts(run: Run) -> dict[str, object]:

@@ -13,10 +13,13 @@ def status(run: RunFolder, *, say: Output) -> None:
 
     That is what is done, failed, damaged and missing. It can be asked while the run goes on.
     """
-    from holmes_fit.cli.fit_text import status_facts, status_text
+    from holmes_fit.cli.fit_text import how_to_go_on, status_facts, status_text
     from holmes_fit.runs import read_run
 
     # Cohorts of a recovery study, whose own records are its groups, or of a plan, with one for each number of trials.
     within = sorted([*run.glob("from_*/manifest.json"), *run.glob("trials_*/from_*/manifest.json")])
     runs = [read_run(run), *(read_run(cohort.parent) for cohort in within)]
     say.found("\n\n".join(map(status_text, runs)), runs=[status_facts(each) for each in runs])
+    command = how_to_go_on(runs[0])
+    if command and any(each.progress().missing for each in runs) and not any(each.holder() for each in runs):
+        say.next(command)
