@@ -110,7 +110,7 @@ def test_frequencies_are_those_of_the_tables(run: Path, pages: dict[str, str]) -
         label = f" {LABELS.get(row['model'], row['model'])}" if row["group"] == "everyone" else ""
         assert f" {percent(row['mean'])}{label} " in text
     [(_, row)] = table(run, "frequency_differences.csv").query("model == 'holmes'").iterrows()
-    shown, low, high = (places(100 * row[name], 0, "+") for name in ("median", "lower", "upper"))
+    shown, low, high = (places(100 * row[name], 0, "+") for name in ("mean", "lower", "upper"))
     assert (
         f"Share of HOLMES, {row['above']} minus {row['below']}: {shown} points (95% interval {low} to {high}; above 0 "
         f"with P = {probability(row['probability_above_0'])})."

@@ -5,12 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from matplotlib.text import Text
 from pypdf import PdfReader
 
 import holmes_fit as hf
-from holmes_fit.reporting.cohort.book import MARGIN, WIDTH, Book
+from holmes_fit.reporting.cohort.book import MARGIN, TEXT_WIDTH, WIDTH, Book
+from holmes_fit.reporting.cohort.table_layout import CELL_GAP, Column, _widths
+from holmes_fit.reporting.cohort.text import width_of, wrapped
 from tests.report_text import text_by_section
 from tests.sample_run import Sample, make_run
 
@@ -91,6 +94,35 @@ def test_names_of_any_kind_are_printed_whole_in_the_appendix(tmp_path: Path) -> 
     assert "A long name " + "x" * 288 in text.replace("A long name x", "A long name\0x").replace(" ", "").replace(
         "Alongname\0", "A long name "
     )
+
+
+def test_long_names_take_no_digit_from_any_number(tmp_path: Path) -> None:
+    sample = Sample(4, 200, groups=("g" * 300, "h"), names=("n" * 300,), warned=False, recovered=False, records=False)
+    run = make_run(tmp_path / "run", sample)
+    [path] = hf.report(run, tmp_path / "out.pdf", pages=["data", "comparison", "appendix"])
+    sections = text_by_section(path)
+    for _, row in pd.read_csv(run / "models.csv").iterrows():
+        evidence = f"{row['log_evidence']:.2f} ± {row['log_evidence_error']:.2f}".replace("-", "−")
+        likelihood = f"{row['log_likelihood']:.2f}".replace("-", "−")
+        assert (
+            f"{row['n_trials']} {row['n_answered']} {likelihood} {evidence} {row['bic']:.1f} " in sections["Appendix"]
+        )
+    for section in ("Data", "Flat or HOLMES"):  # where it stands in a sentence
+        assert "g" * 26 + "…" + "g" * 13 in sections[section]
+        assert "g" * 60 not in sections[section]
+
+
+def test_numbers_take_several_lines_where_there_is_no_room() -> None:
+    columns = [Column("model"), *(Column(f"model number {place}", right=True) for place in range(9))]
+    widths = _widths(columns, [["a long name of a model", *(["0.024 (100%)"] * 9)]], 7.5)
+    assert sum(widths) == pytest.approx(TEXT_WIDTH)
+    assert min(widths[1:]) > width_of("0.024", 7.5) + CELL_GAP
+
+
+def test_heads_of_columns_take_two_lines_at_most() -> None:
+    for head in ("log lik., ML", "spread over people", "Pareto k > .7", "accuracy", ""):
+        [width] = _widths([Column(head, right=True), Column("x")], [["1", "y"]], 7.0)[:1]
+        assert len(wrapped(head, 7.0, width - CELL_GAP + 0.01, "bold")) <= 2
 
 
 @pytest.mark.parametrize(

@@ -24,10 +24,10 @@ from holmes_fit.reporting.cohort.names import BASELINES, model_label
 from holmes_fit.reporting.cohort.page import Page
 from holmes_fit.reporting.cohort.text import (
     MISSING,
+    brief,
     fixed,
     listed,
     people,
-    printable,
     probability,
     sentence,
     share,
@@ -42,6 +42,7 @@ from holmes_fit.reporting.cohort.warnings import (
 
 TITLE = "Flat or HOLMES"
 SURE, FAVOURED = 0.95, 0.75  # protected exceedance probability
+HALF = 0.5
 
 
 def mixed_models(data: CohortData) -> list[str]:
@@ -116,7 +117,7 @@ def finding(data: CohortData) -> str:
     models = mixed_models(data)
     lead = models[-1]
     rows = _rows(data.frequencies, lead)
-    who = f"people in the group {printable(data.scope)}" if data.scope else "people"
+    who = f"people in the group {brief(data.scope)}" if data.scope else "people"
     if len(models) == 1:
         return f"Only {model_label(lead)} was weighed: there is no other model to compare it with."
     if rows is None:  # the groups of this report are not those that have frequencies of their own
@@ -125,18 +126,29 @@ def finding(data: CohortData) -> str:
     estimate = (
         f"an estimated {share(rows['mean'])} of {who} (95% interval {share(rows['lower'])} to {share(rows['upper'])})"
     )
-    row = None if data.scope else _model_row(data, lead)  # groups have no exceedance probabilities of their own
-    protected = np.nan if row is None else float(row["protected_exceedance"])
-    if protected < FAVOURED:
+    certainty = _certainty(data, lead, rows)
+    if certainty < FAVOURED:
         undecided = (
             f"{model_label(models[0])} and {model_label(lead)} are not told apart"
             if len(models) == 2
             else ("no model stands out")
         )
         return sentence(f"{undecided}: {model_label(lead)} describes {estimate}")
-    if protected < SURE:
+    if certainty < SURE:
         return sentence(f"{model_label(lead)} is favoured, though not beyond doubt: it describes {estimate}")
     return sentence(f"{model_label(lead)} describes {estimate}")
+
+
+def _certainty(data: CohortData, lead: str, rows: pd.Series) -> float:
+    """Return how probable it is that the leading model is the most frequent one; nothing where that is not known.
+
+    Groups have no exceedance probabilities of their own. A model whose share is above one half is the most frequent one
+    for sure, so that the interval of the share, and else its mean, say how probable that is at least.
+    """
+    if data.scope:
+        return SURE if rows["lower90"] > HALF else float((rows["mean"] - HALF) / (1 - HALF))
+    row = _model_row(data, lead)
+    return np.nan if row is None else float(row["protected_exceedance"])
 
 
 def words(data: CohortData) -> str:
@@ -259,10 +271,11 @@ def _differences(data: CohortData, book: Book) -> None:
     rows = data.differences[data.differences["model"] == lead]
     if len(rows) == 1:
         row = rows.iloc[0]
-        shown, low, high = (signed(100 * row[name], 0) for name in ("median", "lower", "upper"))
+        shown, low, high = (signed(100 * row[name], 0) for name in ("mean", "lower", "upper"))
+        above, below = (brief(row[name]) for name in ("above", "below"))
         book.y += 10
         book.words(
-            f"Share of {model_label(lead)}, {row['above']} minus {row['below']}: {shown} points (95% interval {low} to "
+            f"Share of {model_label(lead)}, {above} minus {below}: {shown} points (95% interval {low} to "
             f"{high}; above 0 with P = {probability(row['probability_above_0'])})."
         )
     if len(rows) > 1:
@@ -270,7 +283,7 @@ def _differences(data: CohortData, book: Book) -> None:
             "comparison_groups",
             partial(draw_group_differences, table=data.differences, model=lead),
             f"Does the share of {model_label(lead)} differ between groups?",
-            "Medians and 95% intervals of the difference between two groups.",
+            "Means and 95% intervals of the difference between two groups.",
             table=data.differences,
         )
         book.row(76 + 26 * len(rows), [panel])

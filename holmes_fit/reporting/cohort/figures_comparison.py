@@ -237,10 +237,10 @@ def draw_group_differences(ax: Axes, table: pd.DataFrame, model: str) -> Axes:
     for place, (_, row) in enumerate(rows.iterrows()):
         color = model_color(model)
         ax.hlines(place, row["lower"], row["upper"], color=color, linewidth=1.6)
-        ax.plot(row["median"], place, "o", color=color, markersize=6, markeredgecolor="white")
+        ax.plot(row["mean"], place, "o", color=color, markersize=6, markeredgecolor="white")
         ax.annotate(
-            f"{signed(100 * row['median'], 0)} points, above 0 with P = {probability(row['probability_above_0'])}",
-            (row["median"], place),
+            f"{signed(100 * row['mean'], 0)} points, above 0 with P = {probability(row['probability_above_0'])}",
+            (row["mean"], place),
             xytext=(0, 7),
             textcoords="offset points",
             ha="center",

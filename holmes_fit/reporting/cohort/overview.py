@@ -12,7 +12,7 @@ from holmes_fit.reporting.cohort.book import Book, Column, Panel
 from holmes_fit.reporting.cohort.data import CohortData
 from holmes_fit.reporting.cohort.figures_data import draw_learning_curves, draw_strip
 from holmes_fit.reporting.cohort.page import Page
-from holmes_fit.reporting.cohort.text import count, fixed, listed, people, printable, share
+from holmes_fit.reporting.cohort.text import brief, count, fixed, listed, people, share
 from holmes_fit.reporting.cohort.warnings import answer_warnings, failure_warnings
 
 TITLE = "Data"
@@ -95,7 +95,7 @@ def _words(data: CohortData, persons: pd.DataFrame) -> str:
         span = f"{trials.min():,}" if trials.min() == trials.max() else f"{trials.min():,} to {trials.max():,}"
         parts.append(f"Each person had {span} trials; {_missed(int(persons['missed'].sum()), int(trials.sum()))}.")
     if data.groups:
-        sizes = [f"{printable(group)} ({(persons['group'] == group).sum()})" for group in data.groups]
+        sizes = [f"{brief(group)} ({(persons['group'] == group).sum()})" for group in data.groups]
         parts.append(f"Groups: {listed(sizes)}.")
     n_out = 0 if data.exclusions is None else data.exclusions["subject"].nunique()
     parts.append(

@@ -30,11 +30,11 @@ from holmes_fit.reporting.cohort.names import (
 from holmes_fit.reporting.cohort.page import Page
 from holmes_fit.reporting.cohort.text import (
     MISSING,
+    brief,
     fixed,
     listed,
     number,
     people,
-    printable,
     probability,
     shortened,
     whole,
@@ -148,7 +148,7 @@ def _finding(data: CohortData, lead: str) -> str:
     if told and not data.scope:
         return f"Under {model_label(lead)} the typical person has {listed(told)}."
     if told:
-        return f"People of {printable(data.scope)} against the whole cohort, whose typical person has {listed(told)}."
+        return f"People of {brief(data.scope)} against the whole cohort, whose typical person has {listed(told)}."
     return f"Each person's estimates under {model_label(lead)}, by themselves: the cohort was not pooled."
 
 

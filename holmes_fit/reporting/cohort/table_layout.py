@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 CELL_GAP = 10.0
 SPARSE = 0.5 * TEXT_WIDTH  # a table that leaves so much is not spread over the page: the eye would lose the row
 MOST_SPARE = 110.0  # points that each of its columns of text gets beyond what its cells ask for
+LEAST_TEXT = 48.0  # points that a column of text keeps, however many numbers there are
 TALLEST = 300.0  # points of a row that begins on a page where it does not fit
 
 
@@ -30,7 +31,7 @@ class Column:
     right
         Whether its cells stand flush right, as numbers do.
     wraps
-        Whether long cells take several lines; they are shortened otherwise.
+        Whether long texts take several lines; they are shortened otherwise. Numbers never are.
     """
 
     head: str
@@ -48,7 +49,7 @@ def write_table(
     for place, row in enumerate(rows):
         cells = [
             wrapped(printable(cell), size, width - CELL_GAP)
-            if column.wraps
+            if column.wraps or column.right
             else [shortened(cell, size, width - CELL_GAP)]
             for column, width, cell in zip(columns, widths, row, strict=True)
         ]
@@ -92,23 +93,29 @@ def _row(
 def _widths(columns: Sequence[Column], rows: Sequence[Sequence[str]], size: float) -> list[float]:
     """Return how wide columns are: as their cells ask for, as far as there is room.
 
-    What is left goes to the columns of text. What is lacking, texts give up, the longest first.
+    What is left goes to the columns of text. What is lacking, texts give up, the longest first; where that is not
+    enough, numbers take several lines.
     """
     asked = []
     for place, column in enumerate(columns):
-        words = printable(column.head).split() or [""]
-        head = max(*(width_of(word, size, "bold") for word in words), 0.6 * width_of(" ".join(words), size, "bold"))
         cells = max((width_of(printable(row[place]), size) for row in rows), default=0.0)
-        asked.append(max(head, cells) + CELL_GAP)
+        asked.append(max(_head_width(column.head, size), cells) + CELL_GAP)
     texts = [place for place, column in enumerate(columns) if not column.right] or list(range(len(columns)))
     spare = TEXT_WIDTH - sum(asked)
     if spare >= 0:
         more = spare / len(texts) if spare < SPARSE else min(spare / len(texts), MOST_SPARE)
         return [width + more * (place in texts) for place, width in enumerate(asked)]
     numbers = sum(width for place, width in enumerate(asked) if place not in texts)
-    limit = _level([asked[place] for place in texts], max(TEXT_WIDTH - numbers, TEXT_WIDTH * 0.3))
+    limit = _level([asked[place] for place in texts], max(TEXT_WIDTH - numbers, LEAST_TEXT * len(texts)))
     given = [min(width, limit) if place in texts else width for place, width in enumerate(asked)]
     return [width * min(1.0, TEXT_WIDTH / sum(given)) for width in given]
+
+
+def _head_width(head: str, size: float) -> float:
+    """Return how wide a head is that takes two lines at most."""
+    words = printable(head).split() or [""]
+    halves = [(words[:place], words[place:]) for place in range(len(words))]
+    return min(max(width_of(" ".join(half), size, "bold") for half in both) for both in halves)
 
 
 def _level(widths: Sequence[float], room: float) -> float:

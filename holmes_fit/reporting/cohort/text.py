@@ -15,6 +15,7 @@ WEIGHTS: tuple[Weight, ...] = ("normal", "bold")
 
 ELLIPSIS = "…"
 MISSING = "–"  # what stands in a table where there is no number
+LONGEST = 40  # characters of a name in a sentence
 FAMILY = "DejaVu Sans"  # comes with matplotlib, so that reports look the same everywhere
 
 
@@ -89,6 +90,12 @@ def shortened(text: object, size: float, width: float, weight: Weight = "normal"
         else:
             high = middle - 1
     return _middle_out(words, low)
+
+
+def brief(name: object) -> str:
+    """Return a name as it stands in a sentence: whole, unless it is longer than names should be."""
+    words = printable(name)
+    return words if len(words) <= LONGEST else _middle_out(words, LONGEST - 1)
 
 
 def _middle_out(words: str, kept: int) -> str:
