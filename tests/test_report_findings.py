@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from holmes_fit.reporting.cohort import comparison, recovery
+from holmes_fit.reporting.cohort import comparison, methods, recovery, summary
 from holmes_fit.reporting.cohort.book import Panel
 from holmes_fit.reporting.cohort.data import CohortData
 from holmes_fit.reporting.cohort.people import _n_pages
@@ -47,12 +47,43 @@ def test_the_answer_is_no_surer_than_the_tables(run: Path, protected: float, sta
 
 
 @pytest.mark.parametrize(
+    ("mean", "lower90", "start"),
+    [
+        (0.8, 0.51, "HOLMES describes an estimated 80% of people in the group control"),
+        (0.9, 0.49, "HOLMES is favoured, though not beyond doubt: it describes an estimated 90% of people in the "),
+        (0.73, 0.2, "Flat and HOLMES are not told apart: HOLMES describes an estimated 73% of people in the group "),
+    ],
+)
+def test_the_answer_for_a_group_is_no_surer_than_its_frequencies(
+    run: Path, mean: float, lower90: float, start: str
+) -> None:
+    data = CohortData(read_run(run)).within("control")
+    table = pd.read_csv(run / "frequencies.csv").query("group == 'control'").assign(group="everyone")
+    table.loc[table["model"] == "holmes", ["mean", "lower90"]] = mean, lower90
+    vars(data)["frequencies"] = table
+    assert comparison.finding(data).startswith(start)
+
+
+@pytest.mark.parametrize(
     ("over", "doubted"), [(3.1, False), (2.9, True), (-40.0, True)], ids=["better", "no better", "worse"]
 )
 def test_a_baseline_that_does_as_well_is_named(run: Path, over: float, doubted: bool) -> None:
     words = comparison.words(changed(run, "comparison.csv", over_rescorla_wagner=over, over_bias=50.0))
     assert f"{over:+.1f} nats over Rescorla–Wagner and +50.0 nats over bias".replace("-", "−") in words
     assert ("so that Rescorla–Wagner explains the choices about as well, or better." in words) == doubted
+
+
+def test_only_people_who_could_be_fitted_are_counted_in_the_answer(tmp_path: Path) -> None:
+    sample = Sample(5, 8, models=("holmes",), groups=(), pooled=False, compared=False, recovered=False, records=False)
+    data = CohortData(read_run(make_run(tmp_path / "run", sample)))
+    assert data.failures is not None
+    assert data.failures["subject"].nunique() == 1
+    assert summary.headlines(data)[0] == "4 people were fitted with one model, HOLMES."
+
+
+def test_the_methods_of_one_group_say_how_many_there_are_in_all(run: Path) -> None:
+    [first, *_] = methods.methods_text(CohortData(read_run(run)).within("control"))
+    assert first.startswith("We fitted the choices of 3 people (the group control; 6 people in all groups) in the task")
 
 
 class Rows:

@@ -11,7 +11,7 @@ from holmes_fit.reporting.cohort.book import Book
 from holmes_fit.reporting.cohort.data import CohortData
 from holmes_fit.reporting.cohort.names import parameter_label
 from holmes_fit.reporting.cohort.page import Page
-from holmes_fit.reporting.cohort.text import count, listed, number, people, printable, sentence
+from holmes_fit.reporting.cohort.text import brief, count, listed, number, people, printable, sentence
 
 TITLE = "Methods"
 
@@ -50,7 +50,7 @@ def _part(data: CohortData, *keys: str) -> Mapping[str, Any]:
 def _models(data: CohortData) -> str:
     table = people_table(data)
     names = [told.MODELS.get(name, printable(name)) for name in data.model_names]
-    scope = f", of whom this report shows the group {printable(data.scope)}" if data.scope else ""
+    scope = f" (the group {brief(data.scope)}; {people(len(data.everyone))} in all groups)" if data.scope else ""
     failed = f" ({data.n_people - len(table)} of them could not be fitted)" if len(table) < data.n_people else ""
     source = str(data.protocol.get("source", "")).strip()
     return (

@@ -29,7 +29,7 @@ SEARCHES = {
 }
 
 RESPONSE = (
-    "Predictions p̂ became choices by P(choice = 1) = lapse/2 + (1 − lapse) σ(β logit p̂ + bias). Missed answers "
+    "Predictions p became choices by P(choice = 1) = lapse/2 + (1 − lapse) σ(β logit p + bias). Missed answers "
     "dropped out of the likelihood and stayed in the learning sequence."
 )
 MARGINAL = (

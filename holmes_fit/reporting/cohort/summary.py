@@ -22,7 +22,7 @@ from holmes_fit.reporting.cohort.overview import learning_panel
 from holmes_fit.reporting.cohort.page import Page
 from holmes_fit.reporting.cohort.recovery import confusion_panel, confusion_rows, information_panel
 from holmes_fit.reporting.cohort.recovery import finding as recovery_finding
-from holmes_fit.reporting.cohort.text import capital, count, fixed, people, printable, sentence, signed
+from holmes_fit.reporting.cohort.text import brief, capital, count, fixed, people, sentence, signed
 from holmes_fit.reporting.cohort.warnings import (
     failure_warnings,
     mixture_warnings,
@@ -49,7 +49,7 @@ def build(data: CohortData, book: Book) -> None:
     title = book.settings.title or data.study
     begun = data.run.manifest.begun
     facts = f"Cohort report · {people(data.n_people)} · fitted on {begun.day} {begun:%B %Y}"
-    book.cover(f"{title}{f', {data.scope}' if data.scope else ''}", facts)
+    book.cover(f"{title}{f', {brief(data.scope)}' if data.scope else ''}", facts)
     if book.settings.question:
         book.heading(book.settings.question, GREY)
     book.finding(_answer(data))
@@ -81,7 +81,9 @@ def _answer(data: CohortData) -> str:
             f"more than {model_label(second['model'])}, over {people(first['n_subjects'])}."
         )
     if len(sums) == 1:
-        return f"{people(data.n_people)} were fitted with one model, {model_label(sums['model'].iloc[0])}."
+        n = int(sums["n_subjects"].iloc[0])
+        was = "was" if n == 1 else "were"
+        return f"{people(n)} {was} fitted with one model, {model_label(sums['model'].iloc[0])}."
     return "Nobody could be fitted."
 
 
@@ -152,7 +154,7 @@ def _contents(book: Book) -> None:
     if present:
         book.note(f"In this report: {' · '.join(present)}")
     for title, reason in absent.items():
-        book.note(f"Not in this report: {printable(title)}. {reason}")
+        book.note(f"Not in this report: {sentence(title)} {reason}")
 
 
 SUMMARY = Page("summary", TITLE, build)
