@@ -372,7 +372,7 @@ def test_a_real_run_makes_a_report_with_every_page_it_can(tmp_path: Path) -> Non
     )
     [path] = hf.report(fits, tmp_path / "real.pdf")
     sections = text_by_section(path)
-    assert {"Summary", "Data", "Parameters", "Can this study tell?", "People", "Methods", "Appendix"} <= set(sections)
+    assert {"Summary", "Data", "Parameters", "People", "Methods", "Appendix"} <= set(sections)
     answered = int(fits.models.drop_duplicates("subject")["n_answered"].sum())
     assert f"3 people gave {answered} answers" in sections["Data"]
     assert "20 particles and systematic resampling" in sections["Methods"]

@@ -119,11 +119,11 @@ def test_power_is_shown_for_one_pair_of_models_and_one_rule_a_figure(run: Path) 
 
 def test_a_recovery_that_has_not_come_to_its_end_is_none(tmp_path: Path) -> None:
     folder = make_run(tmp_path / "run", Sample(3, 6, label="a first look", records=False))
-    assert recovery._words(CohortData(read_run(folder))) != recovery.NO_RECOVERY
+    assert recovery.RECOVERY.lacking(CohortData(read_run(folder))) == ""
     (folder / "recovery" / "recovery.csv").unlink()
     data = CohortData(read_run(folder))
     assert (data.recovery_label, data.confusion) == ("", None)
-    assert recovery._words(data) == recovery.NO_RECOVERY
+    assert recovery.RECOVERY.lacking(data) == recovery.NO_RECOVERY
 
 
 def test_groups_of_a_recovery_study_that_have_not_converged_are_told(run: Path, tmp_path: Path) -> None:

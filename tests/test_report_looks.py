@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 from matplotlib.text import Text
+from PIL import Image
 from pypdf import PdfReader
 
 import holmes_fit as hf
+from holmes_fit.reporting.cohort.axes import natural_ticks, to_scale
 from holmes_fit.reporting.cohort.book import MARGIN, TEXT_WIDTH, WIDTH, Book
+from holmes_fit.reporting.cohort.names import term_label
 from holmes_fit.reporting.cohort.table_layout import CELL_GAP, Column, _widths
 from holmes_fit.reporting.cohort.text import width_of, wrapped
-from tests.report_text import text_by_section
+from tests.report_text import by_section, text_by_section
 from tests.sample_run import Sample, make_run
+
+WIDTHS = "Width of people's posteriors, against the prior"
 
 # --- Looks
 
@@ -130,10 +138,16 @@ def test_heads_of_columns_take_two_lines_at_most() -> None:
     [
         (
             Sample(4, 8, models=("flat", "holmes"), pooled=False, compared=False, recovered=False, records=False),
-            ["Models against behaviour", "Flat or HOLMES"],
+            ["Models against behaviour", "Flat or HOLMES", "Can this study tell?"],
         ),
-        (Sample(4, 8, models=("holmes",), groups=(), pooled=False, recovered=False), []),
-        (Sample(3, 8, models=("bias",), groups=(), compared=False, recovered=False), ["Flat or HOLMES"]),
+        (
+            Sample(4, 8, models=("holmes",), groups=(), pooled=False, recovered=False),
+            ["Flat or HOLMES", "Can this study tell?"],
+        ),
+        (
+            Sample(3, 8, models=("bias",), groups=(), compared=False, recovered=False),
+            ["Flat or HOLMES", "Can this study tell?"],
+        ),
     ],
     ids=["fitted only", "one model", "one baseline"],
 )
@@ -142,8 +156,59 @@ def test_what_a_run_does_not_have_is_left_out_and_said(sample: Sample, missing: 
     sections = text_by_section(path)
     for title in missing:
         assert title not in sections
-        assert f"Not in this report: {title}. " in sections["Summary"]
-    assert "There is no recovery study of this design" in sections["Can this study tell?"]
+        assert f"Not in this report: {title}{'' if title.endswith('?') else '.'} " in sections["Summary"]
+    assert "There is no recovery study of this design" in sections["Summary"]
+    assert WIDTHS in sections["Summary"]
+
+
+@pytest.mark.parametrize(("scale", "ends"), [("log", (1.02, 1.44)), ("log", (0.9, 1.4)), ("logit", (0.61, 0.72))])
+def test_short_stretches_of_a_scale_have_two_ticks_at_least(scale: str, ends: tuple[float, float]) -> None:
+    ax = Figure().subplots()
+    ax.set_ylim(*to_scale(ends, scale))
+    natural_ticks(ax, scale)
+    low, high = ax.get_ylim()
+    inside = [text for tick, text in zip(ax.get_yticks(), ax.get_yticklabels(), strict=True) if low <= tick <= high]
+    shown = [float(text.get_text()) for text in inside]
+    assert len(shown) >= 2
+    assert all(ends[0] <= value <= ends[1] for value in shown)
+    np.testing.assert_allclose(to_scale(shown, scale), ax.get_yticks())
+
+
+def test_effects_are_named_for_people() -> None:
+    assert term_label("group[T.patient]") == "group: patient"
+    assert term_label("group[T.a b]:age") == "group: a b:age"
+    assert term_label("patient - control") == "patient − control"
+    assert term_label("age") == "age"
+
+
+@pytest.mark.parametrize(
+    ("sample", "numbers"),
+    [
+        (Sample(6, 40, records=False), {"Data": 1, "Models against behaviour": 1, "Can this study tell?": 2}),
+        (Sample(6, 40, groups=("a", "b", "c", "d"), records=False), {"Data": 1}),
+        (Sample(6, 40, groups=("a" * 300, "b"), records=False), {"Data": 1, "Parameters": 2}),
+        (Sample(6, 40, groups=(), recovered=False, records=False), {"Parameters": 2, "Can this study tell?": 0}),
+    ],
+    ids=["two groups", "four groups", "a long name", "no recovery"],
+)
+def test_no_page_is_begun_for_a_line(sample: Sample, numbers: dict[str, int], tmp_path: Path) -> None:
+    pages = ["data", "behaviour", "parameters", "recovery"]
+    [path] = hf.report(make_run(tmp_path / "run", sample), tmp_path / "out.pdf", pages=pages)
+    heads = [page.extract_text() for page in PdfReader(path).pages]
+    found = Counter(section for text in heads for section in by_section([text]))
+    assert {section: found[section] for section in numbers} == numbers
+    # What choices add to the prior needs no recovery study, and stands with parameters where there is none.
+    assert WIDTHS in text_by_section(path)["Can this study tell?" if sample.recovered else "Parameters"]
+
+
+def test_cells_of_models_are_higher_where_few_would_leave_the_page_empty(tmp_path: Path) -> None:
+    heights = []
+    for place, groups in enumerate([(), ("a", "b", "c")]):
+        run = make_run(tmp_path / f"run_{place}", Sample(6, 16, groups=groups, warned=False, records=False))
+        hf.report(run, tmp_path / f"{place}.pdf", pages=["behaviour"], figures=tmp_path / f"figures_{place}")
+        with Image.open(tmp_path / f"figures_{place}" / "behaviour_correct.png") as image:
+            heights.append(image.height)
+    assert heights[0] > 1.5 * heights[1]
 
 
 def test_pages_without_results_still_make_a_report(tmp_path: Path) -> None:

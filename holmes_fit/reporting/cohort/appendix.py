@@ -83,6 +83,8 @@ def _diagnostics(data: CohortData, book: Book, model: str) -> None:
     rows = data.models[data.models["model"] == model]
     if not len(rows):
         return
+    order = {str(name): place for place, name in enumerate(data.subjects["subject"])}
+    rows = rows.sort_values("subject", key=lambda names: names.map(order), kind="stable")
     book.heading(f"{model_label(model)}, fits and their noise")
     columns = [
         PERSON,

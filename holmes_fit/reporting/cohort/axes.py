@@ -35,6 +35,14 @@ def to_scale(values: ArrayLike, scale: str) -> Array:
         return np.log(given) - np.log1p(-given) if scale == "logit" else given
 
 
+def from_scale(values: ArrayLike, scale: str) -> Array:
+    """Map values on the scale of a parameter back onto natural ones."""
+    given = np.asarray(values, dtype=np.float64)
+    if scale == "log":
+        return np.exp(given)
+    return 1 / (1 + np.exp(-given)) if scale == "logit" else given
+
+
 def natural_ticks(ax: Axes, scale: str, axis: str = "y", most: int = 6) -> Axes:
     """Label an axis that is drawn on the scale of a parameter with natural values."""
     if scale not in ("log", "logit"):
@@ -44,6 +52,11 @@ def natural_ticks(ax: Axes, scale: str, axis: str = "y", most: int = 6) -> Axes:
     inside = [value for value in candidates if low <= to_scale(value, scale) <= high]
     if len(inside) < FEWEST_TICKS:
         inside = [value for value in FINER if low <= to_scale(value, scale) <= high]
+    if len(inside) < FEWEST_TICKS:  # on so short a stretch, scales are as good as straight
+        ends = from_scale((low, high), scale)
+        inside = [
+            value for value in MaxNLocator(most - 1, steps=ROUND).tick_values(*ends) if ends[0] <= value <= ends[1]
+        ]
     if scale == "log" and len(inside) > most:
         decades = [
             value for value in inside if np.isclose(np.log10(value) % 1, 0) or np.isclose(np.log10(value) % 1, 1)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
+import numpy as np
 import pandas as pd
 
 from holmes_fit.reporting.cohort.book import Book, Column, Panel
@@ -26,7 +28,10 @@ WORDS = (
     "the person saw; bands hold 95% of them. A ring marks a point outside of its band."
 )
 MOST_COLUMNS = 4
-HEIGHT, PADS = 90.0, (30.0, 17.0, 2.0, 14.0)  # of a cell, in points
+HEIGHT, HIGHEST, PADS = 90.0, 150.0, (30.0, 17.0, 2.0, 14.0)  # of a cell, in points, as all below
+GAP = 10.0
+HEAD = 22.0  # of a section
+SUMMARY, LINE = 60.0, 11.0  # the table, without its rows
 MOST_CONDITIONS = 12
 
 
@@ -36,14 +41,29 @@ def build(data: CohortData, book: Book) -> None:
     assert table is not None
     book.begin(TITLE, _finding(data), WORDS, [*noise_warnings(data), *failure_warnings(data)])
     curves = table[(table["by"] == "trial") & (table["condition"] == "")]
-    for group in (EVERYONE, *data.groups):
-        _curves(data, book, curves, "correct", group)
     conditions = [name for name in dict.fromkeys(table["condition"]) if name][:MOST_CONDITIONS]
+    shown = [("correct", group) for group in (EVERYONE, *data.groups)]
+    others = [(measure, EVERYONE) for measure in ("no_feedback_correct", "choice") if measure in set(curves["measure"])]
+    height = HEIGHT if conditions else _height(data, book, curves, len(shown) + len(others))
+    for measure, group in shown:
+        _curves(data, book, curves, measure, group, height)
     if conditions:
         _conditions(data, book, table, conditions)
-    for measure in ("no_feedback_correct", "choice"):
-        _curves(data, book, curves, measure, EVERYONE)
+    for measure, group in others:
+        _curves(data, book, curves, measure, group, height)
     _summary_table(data, book)
+
+
+def _height(data: CohortData, book: Book, table: pd.DataFrame, n_sections: int) -> float:
+    """Return how high a cell is, so that few sections fill the page, with the table below them."""
+    models = [name for name in data.model_names if name in set(table["model"])]
+    rows = -(-len(models) // _columns(models))
+    room = (book.room - SUMMARY - LINE * n_sections) / max(1, n_sections)
+    return float(np.clip((room - HEAD) / rows - GAP, HEIGHT, HIGHEST))
+
+
+def _columns(models: Sequence[str]) -> int:
+    return min(MOST_COLUMNS, max(2, len(models)))
 
 
 def predictive_panel(data: CohortData, model: str, name: str) -> Panel | None:
@@ -75,8 +95,8 @@ def _limits(rows: pd.DataFrame) -> tuple[float, float]:
     return max(-0.02, low - margin), high + margin + lane
 
 
-def _curves(data: CohortData, book: Book, table: pd.DataFrame, measure: str, group: str) -> None:
-    """Set the models side by side for one group."""
+def _curves(data: CohortData, book: Book, table: pd.DataFrame, measure: str, group: str, height: float) -> None:
+    """Set the models side by side for one group, in cells of that height."""
     everyone = table[(table["measure"] == measure)].dropna(subset=["observed"])
     rows = everyone[everyone["group"] == group]
     models = [name for name in data.model_names if name in set(rows["model"])]
@@ -88,13 +108,11 @@ def _curves(data: CohortData, book: Book, table: pd.DataFrame, measure: str, gro
         own = _picked(table, measure, group, model)
         draw = partial(draw_predictive, rows=own, model=model, models=data.model_names, limits=limits)
         cells.append(Panel("", draw, model_label(model)))
-    columns = min(MOST_COLUMNS, max(2, len(cells)))
-    height = HEIGHT if columns > 2 else 128.0
     book.need(height + 20)
     who = "" if group == EVERYONE else f" – {printable(group)}"
     book.heading(f"{capital(MEASURES[measure])}{who}")
     name = f"behaviour_{measure}" + ("" if group == EVERYONE else f"_group_{data.groups.index(group) + 1}")
-    book.grid(name, cells, columns, height, pads=PADS, gap=10.0, table=rows)
+    book.grid(name, cells, _columns(models), height, pads=PADS, gap=GAP, table=rows)
 
 
 def _conditions(data: CohortData, book: Book, table: pd.DataFrame, conditions: list[str]) -> None:
@@ -113,7 +131,7 @@ def _conditions(data: CohortData, book: Book, table: pd.DataFrame, conditions: l
         book.need(HEIGHT + 20)
         book.heading(f"By condition – {model_label(model)}")
         shown = rows[rows["model"] == model]
-        book.grid(f"behaviour_conditions_{model}", cells, columns, HEIGHT, pads=PADS, gap=10.0, table=shown)
+        book.grid(f"behaviour_conditions_{model}", cells, columns, HEIGHT, pads=PADS, gap=GAP, table=shown)
 
 
 def _finding(data: CohortData) -> str:
@@ -131,6 +149,8 @@ def _finding(data: CohortData) -> str:
         else f"{model_label(data.lead_model)} misses part of the {what}: only {inside} of the parts lie in the model's "
         "95% band"
     )
+    if len(summary) == 1:
+        return f"{start}."
     if best["model"] == data.lead_model:
         return f"{start}, and no model comes closer."
     return f"{start}; {model_label(str(best['model']))} comes closest."

@@ -363,6 +363,8 @@ def _model_row(data: CohortData, model: str) -> pd.Series | None:
 def _lacking(data: CohortData) -> str:
     if data.probabilities is None or not len(data.probabilities):
         return "The models were not compared: run holmes-fit compare RUN."
+    if len(data.model_names) == 1:
+        return f"Only {model_label(data.lead_model)} was fitted, and there is nothing to weigh it against."
     return ""
 
 

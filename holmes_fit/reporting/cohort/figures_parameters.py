@@ -16,10 +16,12 @@ from holmes_fit.reporting.cohort.names import (
     model_color,
     model_label,
     parameter_label,
+    term_label,
 )
-from holmes_fit.reporting.cohort.text import number, probability, shortened, signed
+from holmes_fit.reporting.cohort.text import number, probability, shortened, signed, width_of
 from holmes_fit.reporting.style import INK
 
+ROOM_BELOW = 180.0  # points for the names below a matrix, about
 PALE = 0.42  # of the colour, mixed with white
 # Blue to white to orange, which the colour-blind can tell apart.
 DIVERGING = LinearSegmentedColormap.from_list("signs", ["#0072b2", "#ffffff", "#d55e00"])
@@ -140,7 +142,7 @@ def draw_effects(ax: Axes, rows: pd.DataFrame, models: Sequence[str]) -> Axes:
         ax.plot(row["median"], place, "o", color=color, markersize=5.5, markeredgecolor="white")
         text = f"{number(row['median'])}, above 0 with P = {probability(row['probability_above_0'])}"
         ax.annotate(text, (1.02, place), xycoords=("axes fraction", "data"), va="center", fontsize=LABEL, color=color)
-        name = shortened(row["name"], LABEL, 120)
+        name = shortened(term_label(row["name"]), LABEL, 120)
         labels.append(f"{parameter_label(row['parameter'])}: {name} ({model_label(row['model'])})")
     ax.set_yticks(range(len(rows)), labels, parse_math=False)
     ax.set_ylim(len(rows) - 0.5, -0.5)
@@ -167,7 +169,11 @@ def draw_correlations(ax: Axes, table: pd.DataFrame, counts: int) -> Axes:
                     color="white" if strong else INK,
                 )  # fmt: skip
     labels = [shortened(parameter_label(name), LABEL, 80) for name in names]
-    ax.set_xticks(np.arange(len(names) - 1) + 0.5, labels[:-1], rotation=40, ha="right", parse_math=False)
+    ax.set_xticks(np.arange(len(names) - 1) + 0.5, labels[:-1], parse_math=False)
+    if max(width_of(label, LABEL) for label in labels[:-1]) > ROOM_BELOW / len(names):
+        ax.tick_params(axis="x", labelrotation=40)
+        for label in ax.get_xticklabels():
+            label.set_horizontalalignment("right")
     ax.set_yticks(np.arange(1, len(names)) + 0.5, labels[1:], parse_math=False)
     ax.set_xlim(0, len(names) - 1)
     ax.set_ylim(len(names), 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from holmes_fit.reporting.style import MODEL_COLORS
@@ -49,6 +50,9 @@ MEANINGS = {
 }
 
 
+_LEVEL = re.compile(r"\[T\.([^\]]*)\]")
+
+
 def model_label(model: str) -> str:
     """Return a model's name for people."""
     return LABELS.get(model, model)
@@ -65,6 +69,11 @@ def model_color(model: str, models: Sequence[str] = ()) -> str:
 def parameter_label(parameter: str) -> str:
     """Return a parameter's symbol or name for people."""
     return PARAMETERS.get(parameter, parameter)
+
+
+def term_label(term: str) -> str:
+    """Return an effect for people: ``group[T.patient]`` is how formulas call patients against the first group."""
+    return _LEVEL.sub(r": \1", term).replace(" - ", " − ")
 
 
 def group_color(place: int) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from holmes_fit.reporting.cohort.behaviour_tables import group_rows, learning_curve, people_table
-from holmes_fit.reporting.cohort.book import Book, Column, Panel
+from holmes_fit.reporting.cohort.book import GUTTER, LEADING, SMALL, Book, Column, Panel
 from holmes_fit.reporting.cohort.data import CohortData
 from holmes_fit.reporting.cohort.figures_data import draw_learning_curves, draw_strip
 from holmes_fit.reporting.cohort.page import Page
@@ -17,6 +17,7 @@ from holmes_fit.reporting.cohort.warnings import answer_warnings, failure_warnin
 
 TITLE = "Data"
 MOST_EXCLUSIONS = 20  # on this page; the appendix has all
+MOST_KEPT = 6  # exclusions for which figures make room
 
 
 def build(data: CohortData, book: Book) -> None:
@@ -25,11 +26,26 @@ def build(data: CohortData, book: Book) -> None:
     book.begin(
         TITLE, _finding(persons, curve), _words(data, persons), [*failure_warnings(data), *answer_warnings(data)]
     )
-    is_full = data.exclusions is not None and len(data.exclusions) > 0
-    book.row(205 if is_full else 225, [learning_panel(data, curve)])
-    book.row(180 if is_full else 195, _strips(data, persons))
+    curves, strips = _heights(book.room - _tables_height(data))
+    book.row(curves, [learning_panel(data, curve)])
+    book.row(strips, _strips(data, persons))
     _group_table(data, book, persons)
     _exclusions(data, book)
+
+
+def _heights(room: float) -> tuple[float, float]:
+    """Return how high the curves and the strips are: a little lower where that leaves the tables on their page."""
+    both = room - 2 * GUTTER
+    curves = float(np.clip(0.53 * both, 160, 225))
+    return curves, float(np.clip(both - curves, 155, 195))
+
+
+def _tables_height(data: CohortData) -> float:
+    """Return how many points the tables below the figures take; a long one goes on on the next page."""
+    line = SMALL * LEADING
+    groups = line * (4 + 1 + len(data.groups))
+    n_out = 0 if data.exclusions is None else len(data.exclusions)
+    return groups + (line * (8 + n_out) if 0 < n_out <= MOST_KEPT else 0.0)
 
 
 def _strips(data: CohortData, persons: pd.DataFrame) -> list[Panel]:

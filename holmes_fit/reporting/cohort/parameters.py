@@ -26,8 +26,10 @@ from holmes_fit.reporting.cohort.names import (
     model_color,
     model_label,
     parameter_label,
+    term_label,
 )
 from holmes_fit.reporting.cohort.page import Page
+from holmes_fit.reporting.cohort.recovery import RECOVERY, information_panel
 from holmes_fit.reporting.cohort.text import (
     MISSING,
     brief,
@@ -44,6 +46,7 @@ from holmes_fit.reporting.cohort.warnings import failure_warnings, noise_warning
 TITLE = "Parameters"
 FEWEST_FOR_CORRELATIONS = 5
 MOST_EFFECTS = 16
+INFORMATION = 170.0  # points for how wide posteriors are
 LEFT = 30.0  # points for the ticks of a parameter, so that people stand below each other
 
 
@@ -88,6 +91,9 @@ def build(data: CohortData, book: Book) -> None:
     _second_level(data, book)
     _correlations(data, book, lead, scales)
     _group_table(data, book)
+    if RECOVERY.lacking(data) and book.room > INFORMATION + 10:  # its page has the figure otherwise, as has the first
+        book.y -= 10
+        book.row(INFORMATION, [information_panel(data, "parameters_information")])
 
 
 def _parameter_row(
@@ -232,7 +238,7 @@ def _second_level(data: CohortData, book: Book) -> None:
     rows = [
         [
             model_label(row["model"]),
-            f"{parameter_label(row['parameter'])}: {row['term']}",
+            f"{parameter_label(row['parameter'])}: {term_label(row['term'])}",
             whole(row["n_subjects"]),
             number(row["estimate"]),
             f"{number(row['lower'])} to {number(row['upper'])}",

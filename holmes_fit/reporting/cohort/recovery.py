@@ -1,4 +1,4 @@
-"""The page that asks whether the study can tell at all: recovery on its own design, and what choices add to priors."""
+"""The pages that ask whether the study can tell at all: models on the first, parameters on the second."""
 
 from __future__ import annotations
 
@@ -23,6 +23,11 @@ from holmes_fit.reporting.cohort.warnings import noise_warnings, recovery_warnin
 TITLE = "Can this study tell?"
 CRITERIA = {"pooled": "the group's mixture", "evidence": "evidence", "bic": "BIC"}
 ESTIMATORS = {"pooled": "pooled estimates", "mean": "posterior means", "map": "MAP estimates", "ml": "ML estimates"}
+ESTIMATES = (
+    "Points are simulated people. r is the correlation of their estimates with the truth; covered, how many of their "
+    "95% intervals hold it."
+)
+NO_CORRELATIONS = "Parameters of simulated people against the truth."
 NO_RECOVERY = (
     "There is no recovery study of this design: run holmes-fit recover --from RUN, and the report shows whether people "
     "who were simulated from each model are told apart."
@@ -34,10 +39,11 @@ def build(data: CohortData, book: Book) -> None:
     book.begin(TITLE, finding(data), _words(data), [*recovery_warnings(data), *noise_warnings(data)])
     panels = [*_confusion_panels(data), information_panel(data)]
     book.row(200, panels[:3])
+    if _has_power(data):
+        _power(data, book)
+        book.begin(TITLE, _weakest(data) or NO_CORRELATIONS, ESTIMATES, recovery_warnings(data))
     if data.recovery_people is not None:
         _recovery(data, book)
-    if data.power is not None and len(data.power):
-        _power(data, book)
     if data.calibration is not None and len(data.calibration):
         _calibration(data, book)
 
@@ -120,13 +126,17 @@ def _confusion_panels(data: CohortData) -> list[Panel]:
 
 
 def _words(data: CohortData) -> str:
-    if data.recovery_folder is None or data.recovery is None:
-        return NO_RECOVERY
     who = "People"
     if data.recovery_people is not None:
         sizes = data.recovery_people.groupby("model")["subject"].nunique()
         who = f"{people(sizes.max())} a model" if sizes.min() == sizes.max() else f"Up to {people(sizes.max())} a model"
-    return f"{who}, simulated with the trials of this study and fitted as the real ones were. {_weakest(data)}"
+    made = f"{who}, simulated with the trials of this study and fitted as the real ones were."
+    return made if _has_power(data) else f"{made} {_weakest(data)} {ESTIMATES}"
+
+
+def _has_power(data: CohortData) -> bool:
+    """Return whether the first page has its fill of models, so that parameters begin on a page of their own."""
+    return data.power is not None and len(data.power) > 0
 
 
 def _weakest(data: CohortData) -> str:
@@ -245,7 +255,7 @@ def _calibration(data: CohortData, book: Book) -> None:
 def _lacking(data: CohortData) -> str:
     if data.fits is None or not len(data.fits):
         return "Nobody could be fitted, so there is nothing to say about what the study can tell."
-    return ""
+    return NO_RECOVERY if data.recovery is None else ""
 
 
 RECOVERY = Page("recovery", TITLE, build, _lacking)
