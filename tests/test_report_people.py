@@ -22,10 +22,10 @@ from scipy.special import logsumexp
 from holmes_fit.reporting.cohort import figures_people as cells
 from holmes_fit.reporting.cohort import figures_trees as trees
 from holmes_fit.reporting.cohort import tree_nodes
-from holmes_fit.reporting.cohort.book import HEIGHT, MARGIN, WIDTH, Book
+from holmes_fit.reporting.cohort.book import HEIGHT, MARGIN, WIDTH, Book, Panel
 from holmes_fit.reporting.cohort.data import CohortData
 from holmes_fit.reporting.cohort.people import PEOPLE, Cells, best_models, in_order, surface_of
-from holmes_fit.reporting.cohort.trees import TREES, chosen_learners, shown_model
+from holmes_fit.reporting.cohort.trees import TREES, chosen_learners, in_rows, shown_model
 from holmes_fit.reporting.cohort.writing import RC
 from holmes_fit.reporting.style import use_style
 from holmes_fit.runs import Record, read_run
@@ -414,3 +414,24 @@ def test_many_people_have_small_cells(tmp_path: FilePath) -> None:
     pages = built(PEOPLE, data)
     assert all(f"s{number:02d}" in pages.words for number in range(1, 45))
     assert len(pages.pages) == 2  # a little lower than they could be, which saves a third page
+
+
+def tree_panel(width: float, height: float) -> tuple[Panel, float]:
+    return Panel("tree", lambda ax: ax, "Best fit: s01", "5 nodes.", share=width), height
+
+
+@pytest.mark.parametrize(
+    ("widths", "room", "expected"),
+    [
+        ((145, 435, 220), 700, [[0], [1], [2]]),
+        ((145, 435, 220), 560, [[0, 2], [1]]),
+        ((145, 300, 160), 560, [[0], [1, 2]]),
+        ((145, 300, 400), 560, [[0, 1], [2]]),
+        ((300, 300, 300), 560, [[0], [1], [2]]),  # nothing fits beside another
+    ],
+)
+def test_trees_stand_side_by_side_where_that_saves_a_page(
+    widths: tuple[float, ...], room: float, expected: list[list[int]]
+) -> None:
+    drawn = [tree_panel(width, 160) for width in widths]
+    assert [[drawn.index(each) for each in row] for row in in_rows(drawn, room)] == expected

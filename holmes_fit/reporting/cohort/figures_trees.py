@@ -50,6 +50,11 @@ def height_of(root: Node) -> float:
     return ROOT_SPACE + max(placed.depth for _, placed in _settled(root, np.inf).places()) + 4
 
 
+def width_of_tree(root: Node, width: float) -> float:
+    """Return how many points a tree takes from left to right where there are ``width`` of them."""
+    return _settled(root, width).width
+
+
 # --- Placing
 
 

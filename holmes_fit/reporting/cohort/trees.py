@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 import pandas as pd
 
-from holmes_fit.reporting.cohort.book import LEADING, SMALL, TEXT_WIDTH, Book, Panel
+from holmes_fit.reporting.cohort.book import GUTTER, LEADING, SMALL, TEXT_WIDTH, Book, Panel
 from holmes_fit.reporting.cohort.book import TITLE as TITLE_SIZE
 from holmes_fit.reporting.cohort.data import CohortData
-from holmes_fit.reporting.cohort.figures_trees import draw_tree, draw_tree_key, fitting_root, height_of
+from holmes_fit.reporting.cohort.figures_trees import draw_tree, draw_tree_key, fitting_root, height_of, width_of_tree
 from holmes_fit.reporting.cohort.names import model_label
 from holmes_fit.reporting.cohort.page import Page
 from holmes_fit.reporting.cohort.text import count, fixed, listed, printable, share, shortened, wrapped
@@ -22,7 +22,9 @@ TITLE = "Inside the model"
 PREFERRED = "holmes"
 N_COLUMNS = 10  # of trees.csv before the cues
 TELLING = 0.1  # share of the trials that a node needs to be spoken of
-KEY = 20.0  # points
+KEY = 20.0  # points, as all below
+SLACK = 4.0  # beside a tree
+BACK = 8.0  # rows of trees stand closer than others
 NAME_WIDTH = 200.0
 
 TREE = (
@@ -34,6 +36,9 @@ ROW = (
     "cues that set their trials apart from all others"
 )
 CUES = ": x (nearly always there), no x (nearly never), x 70% (that often)."
+
+
+Drawn = tuple[Panel, float]  # a tree, and the height of its drawing
 
 
 @dataclass(frozen=True)
@@ -109,15 +114,52 @@ def _build(data: CohortData, book: Book) -> None:
     book.row(KEY, [Panel("tree_key", draw_tree_key)])
     book.y += 6
     cues = [str(name) for name in data.trees.columns[N_COLUMNS:]]
+    drawn = []
     for number, learner in enumerate(chosen_learners(data, model), start=1):
-        root, least_share = fitting_root(learner.rows, cues, learner.n_trials, TEXT_WIDTH - 4)
-        title = f"{_title(learner)}{_warning(data, learner.subject, model)}"
-        caption = _caption(learner, root, least_share)
-        lines = len(wrapped(printable(caption), SMALL, TEXT_WIDTH))
-        words = TITLE_SIZE * LEADING + 6 + lines * SMALL * LEADING + 6
-        panel = Panel(f"tree_{number}", partial(draw_tree, root=root), title, caption, table=learner.rows)
-        book.row(words + height_of(root), [panel])
-        book.y += 8
+        root, least_share = fitting_root(learner.rows, cues, learner.n_trials, TEXT_WIDTH - SLACK)
+        panel = Panel(
+            f"tree_{number}",
+            partial(draw_tree, root=root),
+            f"{_title(learner)}{_warning(data, learner.subject, model)}",
+            _caption(learner, root, least_share),
+            share=width_of_tree(root, TEXT_WIDTH - SLACK) + SLACK,
+            table=learner.rows,
+        )
+        drawn.append((panel, height_of(root)))
+    for row in in_rows(drawn, book.room):
+        book.row(_height(row), [panel for panel, _ in row])
+        book.y += BACK
+
+
+def in_rows(drawn: Sequence[Drawn], room: float) -> list[list[Drawn]]:
+    """Return trees row by row: below each other, or two side by side where that leaves all of them on the page.
+
+    Parameters
+    ----------
+    drawn
+        The panel of each tree, whose share is the width that it takes in points, and the height of the drawing.
+    room
+        What is left of the page.
+    """
+    below = [[each] for each in drawn]
+    ways = [below]
+    for one, other in ((1, 2), (0, 1), (0, 2)):
+        if len(drawn) == 3 and drawn[one][0].share + drawn[other][0].share <= TEXT_WIDTH - GUTTER:
+            alone = 3 - one - other
+            rows = [[drawn[one], drawn[other]], [drawn[alone]]]
+            ways.append(rows[::-1] if alone == 0 else rows)
+    taken = [sum(map(_height, rows)) + (len(rows) - 1) * (GUTTER - BACK) for rows in ways]
+    return next((rows for rows, height in zip(ways, taken, strict=True) if height <= room), below)
+
+
+def _height(row: Sequence[Drawn]) -> float:
+    """Return how high a row of trees is, with its words."""
+    total, width = sum(panel.share for panel, _ in row), TEXT_WIDTH - GUTTER * (len(row) - 1)
+    own = [(panel, width * panel.share / total) for panel, _ in row]
+    heads = max(len(wrapped(printable(panel.title), TITLE_SIZE, part, "bold")) for panel, part in own)
+    feet = max(len(wrapped(printable(panel.caption), SMALL, part)) for panel, part in own)
+    words = heads * TITLE_SIZE * LEADING + 6 + feet * SMALL * LEADING + 6
+    return words + max(height for _, height in row)
 
 
 def _finding(trees: pd.DataFrame, model: str) -> str:
