@@ -77,8 +77,12 @@ def texts_by_page(monkeypatch: pytest.MonkeyPatch) -> list[list[Placed]]:
             Sample(120, 12, warned=False, records=False, names=("n" * 300, "n" * 299 + "m", "$x_1^2$ %", "🦄🦄")),
             "data comparison parameters",
         ),
+        (
+            Sample(8, 12, groups=("g" * 300, "$h_1$ 100%"), names=("n" * 300, "$x_1$ %", "🦄", "a\nb")),
+            "summary data behaviour comparison parameters recovery people trees methods appendix",
+        ),
     ],
-    ids=["3 people", "25 people in 4 groups", "120 people"],
+    ids=["3 people", "25 people in 4 groups", "120 people", "odd names"],
 )
 def test_no_text_lies_over_another(
     sample: Sample, pages: str, tmp_path: Path, texts_by_page: list[list[Placed]]

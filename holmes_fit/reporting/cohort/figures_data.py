@@ -15,6 +15,8 @@ from holmes_fit.reporting.cohort.names import group_color, group_marker
 from holmes_fit.reporting.cohort.text import shortened
 from holmes_fit.reporting.style import INK
 
+STRIP = 115.0  # points across, where three of them stand side by side
+
 
 def color_of(group: str, groups: Sequence[str]) -> str:
     """Return the colour of a group; everyone together is dark."""
@@ -83,7 +85,7 @@ def draw_strip(
         ax.plot(place + 0.42, mean, marker=group_marker(place), color=color, markersize=5, markeredgecolor="white")
     if line is not None and np.isfinite(line):
         reference(ax, line, linestyle=(0, (4, 3)))
-    width = 130 / max(1, len(names))
+    width = STRIP / (len(names) + 0.2) - 5  # from name to name, and a gap
     labels = [shortened(name, 7.5, max(26.0, width)) for name in names]
     turned = len(names) > 3
     ax.set_xticks(

@@ -92,6 +92,7 @@ def draw_information(ax: Axes, ratios: pd.DataFrame, parameters: Sequence[str], 
         For its colour.
     """
     color = model_color(model)
+    labels = [parameter_label(name) for name in parameters]
     for place, parameter in enumerate(parameters):
         values = ratios.loc[ratios["parameter"] == parameter, "ratio"].dropna().to_numpy(dtype=np.float64)
         if not len(values):
@@ -100,17 +101,10 @@ def draw_information(ax: Axes, ratios: pd.DataFrame, parameters: Sequence[str], 
         ax.scatter(place + jitter(values, 0.3), values, s=size, color=color, alpha=0.4, linewidth=0)
         middle = float(np.median(values))
         ax.hlines(middle, place - 0.32, place + 0.32, color=INK, linewidth=1.6, zorder=3)
-        ax.annotate(
-            share(middle),
-            (place + 0.34, middle),
-            xytext=(2, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=LABEL,
-        )
+        labels[place] += f"\n{share(middle)}"  # below the points, where it lies over none of them
     reference(ax, 1.0, linestyle=(0, (4, 3)), color="#777777")
-    ax.set_xticks(range(len(parameters)), [parameter_label(name) for name in parameters], parse_math=False)
-    ax.set_xlim(-0.6, len(parameters) - 0.2)
+    ax.set_xticks(range(len(parameters)), labels, parse_math=False)
+    ax.set_xlim(-0.6, len(parameters) - 0.4)
     ax.set_ylim(0, max(1.1, float(ratios["ratio"].max()) * 1.05 if len(ratios) else 1.1))
     ax.tick_params(axis="x", length=0)
     return percent_axis(ax)

@@ -94,7 +94,7 @@ def information_panel(data: CohortData, name: str = "recovery_information") -> P
         name,
         partial(draw_information, ratios=table, parameters=parameters, model=data.lead_model),
         f"Width of people's posteriors, against the prior ({model_label(data.lead_model)})",
-        "Points are people of this study. At 100% (dashed) the choices have told nothing; lines are medians.",
+        "Points are people of this study. At 100% (dashed) the choices have told nothing. Lines and numbers: medians.",
         table=table,
         share=1.3,
     )
@@ -213,7 +213,7 @@ def _power(data: CohortData, book: Book) -> None:
         )
         for number, (rule, rows) in enumerate(own.groupby("rule", sort=False), start=1)
     ]
-    book.row(180, panels[:2])
+    book.row(210, panels[:2])
 
 
 def _calibration(data: CohortData, book: Book) -> None:
