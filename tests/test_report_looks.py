@@ -17,6 +17,7 @@ from pypdf import PdfReader
 import holmes_fit as hf
 from holmes_fit.reporting.cohort.axes import natural_ticks, to_scale
 from holmes_fit.reporting.cohort.book import MARGIN, TEXT_WIDTH, WIDTH, Book
+from holmes_fit.reporting.cohort.figures_data import draw_strip
 from holmes_fit.reporting.cohort.names import term_label
 from holmes_fit.reporting.cohort.table_layout import CELL_GAP, Column, _widths
 from holmes_fit.reporting.cohort.text import width_of, wrapped
@@ -176,6 +177,13 @@ def test_short_stretches_of_a_scale_have_two_ticks_at_least(scale: str, ends: tu
     assert len(shown) >= 2
     assert all(ends[0] <= value <= ends[1] for value in shown)
     np.testing.assert_allclose(to_scale(shown, scale), ax.get_yticks())
+
+
+def test_names_of_groups_stay_whole_where_they_can() -> None:
+    for groups in (("control", "amnesic"), ("control", "amnesic", "c"), ("control", "amnesic", "c", "patients")):
+        table = pd.DataFrame({"group": groups, "accuracy": 0.5})
+        ax = draw_strip(Figure().subplots(), table, "accuracy", groups)
+        assert [label.get_text() for label in ax.get_xticklabels()] == list(groups)
 
 
 def test_effects_are_named_for_people() -> None:

@@ -12,10 +12,11 @@ from holmes_fit.reporting.cohort.axes import end_labels, jitter, percent_axis, r
 from holmes_fit.reporting.cohort.behaviour_tables import half_interval
 from holmes_fit.reporting.cohort.data import EVERYONE
 from holmes_fit.reporting.cohort.names import group_color, group_marker
-from holmes_fit.reporting.cohort.text import shortened
+from holmes_fit.reporting.cohort.text import printable, shortened, width_of
 from holmes_fit.reporting.style import INK
 
 STRIP = 115.0  # points across, where three of them stand side by side
+TURNED = 44.0  # points of a name that stands aslant
 
 
 def color_of(group: str, groups: Sequence[str]) -> str:
@@ -85,9 +86,9 @@ def draw_strip(
         ax.plot(place + 0.42, mean, marker=group_marker(place), color=color, markersize=5, markeredgecolor="white")
     if line is not None and np.isfinite(line):
         reference(ax, line, linestyle=(0, (4, 3)))
-    width = STRIP / (len(names) + 0.2) - 5  # from name to name, and a gap
-    labels = [shortened(name, 7.5, max(26.0, width)) for name in names]
-    turned = len(names) > 3
+    level = STRIP / (len(names) + 0.2) - 5  # from name to name, without a gap
+    turned = level < TURNED and any(width_of(printable(name), 7.5) > level for name in names)
+    labels = [shortened(name, 7.5, TURNED if turned else level) for name in names]
     ax.set_xticks(
         range(len(names)), labels, parse_math=False, rotation=40 if turned else 0, ha="right" if turned else "center"
     )
