@@ -117,6 +117,18 @@ def test_power_is_shown_for_one_pair_of_models_and_one_rule_a_figure(run: Path) 
         assert not panel.table.duplicated(["group_size", "frequency"]).any()
 
 
+def test_parameters_that_one_person_hardly_tells_are_named_with_what_helps(run: Path) -> None:
+    data = CohortData(read_run(run))
+    correlations = {"alpha": 0.39, "omega": 0.76, "beta": 0.59, "lapse": 0.6}
+    rows = [("holmes", name, "mean", "correlation", value) for name, value in correlations.items()]
+    rows += [("holmes", "omega", "pooled", "correlation", 0.1), ("flat", "omega", "mean", "correlation", 0.1)]
+    vars(data)["recovery"] = pd.DataFrame(rows, columns=["model", "parameter", "estimator", "measure", "value"])
+    said = recovery._weakly_identified(data)
+    assert said.startswith("Weakly identified by one person's choices alone: α (r = 0.39) and β (r = 0.59). Longer ")
+    vars(data)["recovery"]["value"] = 0.8
+    assert recovery._weakly_identified(data) == ""
+
+
 def test_a_recovery_that_has_not_come_to_its_end_is_none(tmp_path: Path) -> None:
     folder = make_run(tmp_path / "run", Sample(3, 6, label="a first look", records=False))
     assert recovery.RECOVERY.lacking(CohortData(read_run(folder))) == ""

@@ -27,6 +27,11 @@ ESTIMATES = (
     "Points are simulated people. r is the correlation of their estimates with the truth; covered, how many of their "
     "95% intervals hold it."
 )
+WEAKLY = 0.6  # correlation of posterior means with the truth below which one person's value is weakly identified
+HELPS = (
+    "Longer or more informative designs help, more replicates where the likelihood is noisy, and above all pooling: a "
+    "group's mean is known far better than one person's value."
+)
 NO_CORRELATIONS = "Parameters of simulated people against the truth."
 NO_RECOVERY = (
     "There is no recovery study of this design: run holmes-fit recover --from RUN, and the report shows whether people "
@@ -41,7 +46,8 @@ def build(data: CohortData, book: Book) -> None:
     book.row(200, panels[:3])
     if _has_power(data):
         _power(data, book)
-        book.begin(TITLE, _weakest(data) or NO_CORRELATIONS, ESTIMATES, recovery_warnings(data))
+        words = f"{ESTIMATES} {_weakly_identified(data)}".rstrip()
+        book.begin(TITLE, _weakest(data) or NO_CORRELATIONS, words, recovery_warnings(data))
     if data.recovery_people is not None:
         _recovery(data, book)
     if data.calibration is not None and len(data.calibration):
@@ -131,7 +137,7 @@ def _words(data: CohortData) -> str:
         sizes = data.recovery_people.groupby("model")["subject"].nunique()
         who = f"{people(sizes.max())} a model" if sizes.min() == sizes.max() else f"Up to {people(sizes.max())} a model"
     made = f"{who}, simulated with the trials of this study and fitted as the real ones were."
-    return made if _has_power(data) else f"{made} {_weakest(data)} {ESTIMATES}"
+    return made if _has_power(data) else f"{made} {_weakest(data)} {ESTIMATES} {_weakly_identified(data)}".rstrip()
 
 
 def _has_power(data: CohortData) -> bool:
@@ -139,11 +145,23 @@ def _has_power(data: CohortData) -> bool:
     return data.power is not None and len(data.power) > 0
 
 
-def _weakest(data: CohortData) -> str:
+def _correlations(data: CohortData, estimator: str) -> pd.DataFrame:
+    """Return the correlations of estimates with the truth under the leading model, the lowest first."""
     assert data.recovery is not None
-    estimator = _estimator(data)
     rows = data.recovery[(data.recovery["measure"] == "correlation") & (data.recovery["estimator"] == estimator)]
-    rows = rows[(rows["model"] == data.lead_model)].dropna(subset=["value"]).sort_values("value", kind="stable")
+    return rows[rows["model"] == data.lead_model].dropna(subset=["value"]).sort_values("value", kind="stable")
+
+
+def _weakly_identified(data: CohortData) -> str:
+    """Say which parameters one person's choices can hardly tell, and what helps; nothing if there are none."""
+    rows = _correlations(data, "mean")
+    weak = [f"{parameter_label(row['parameter'])} (r = {fixed(row['value'])})" for _, row in rows.iterrows()]
+    weak = weak[: int((rows["value"] < WEAKLY).sum())]
+    return f"Weakly identified by one person's choices alone: {listed(weak)}. {HELPS}" if weak else ""
+
+
+def _weakest(data: CohortData) -> str:
+    rows = _correlations(data, _estimator(data))
     if len(rows) < 2:
         return ""
     low, high = rows.iloc[0], rows.iloc[-1]
