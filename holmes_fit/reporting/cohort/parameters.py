@@ -77,15 +77,16 @@ def build(data: CohortData, book: Book) -> None:
     lead = data.lead_model
     scales = free_parameters(data, lead)
     warnings = [*pooling_warnings(data), *noise_warnings(data), *failure_warnings(data)]
-    book.begin(TITLE, _finding(data, lead), _words(data, lead), warnings)
     if not scales:
+        book.begin(TITLE, _finding(data, lead), _words(data, lead), warnings)
         book.words(f"{model_label(lead)} has no free parameters in this run.")
         return
     first = next(iter(scales))
+    in_order = f"People stand in one order in all rows: by {parameter_label(first)}, the lowest first."
+    book.begin(TITLE, _finding(data, lead), f"{_words(data, lead)} {in_order}", warnings)
     order = _sorted_people(data, lead, first)
     for place, (parameter, scale) in enumerate(scales.items()):
         _parameter_row(data, book, lead, parameter, scale, order, names=place == len(scales) - 1)
-    book.note(f"All rows have people in the same order: by {parameter_label(first)}, the lowest first.")
     book.y -= 4
     _effects(data, book)
     _second_level(data, book)

@@ -13,7 +13,7 @@ from holmes_fit.reporting.style import INK
 if TYPE_CHECKING:
     from holmes_fit.reporting.cohort.book import Book
 
-CELL_GAP = 10.0
+CELL_GAP = 8.0
 SPARSE = 0.5 * TEXT_WIDTH  # a table that leaves so much is not spread over the page: the eye would lose the row
 MOST_SPARE = 110.0  # points that each of its columns of text gets beyond what its cells ask for
 LEAST_TEXT = 48.0  # points that a column of text keeps, however many numbers there are
