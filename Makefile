@@ -103,7 +103,7 @@ coverage: env ## See whether people's posteriors mean what they say
 	cp runs/coverage_3/summary.csv reports/fitting/coverage_3.csv
 	cp runs/coverage_4/summary.csv reports/fitting/coverage_4.csv
 
-# Takes an hour and a half on two cores; stopped, it goes on where it was. The tables are kept in reports/pooling.
+# Takes forty minutes on two cores; stopped, it goes on where it was. The tables are kept in reports/pooling.
 calibration: env ## Simulate groups and mixtures, and see whether pooling tells the truth about them
 	"$(BIN)/python" -m benchmarks.group_calibration runs/calibration
 	mkdir -p reports/pooling

@@ -320,7 +320,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("out", type=Path)
     parser.add_argument("--cohorts", type=int, default=200, help="from the prior of the group model")
-    parser.add_argument("--others", type=int, default=40, help="of a typical group, and of one as wide as the prior")
+    parser.add_argument("--others", type=int, default=24, help="of a typical group, and of one as wide as the prior")
     parser.add_argument("--mixtures", type=int, default=40, help="sets of mixtures")
     parser.add_argument("--workers", type=int)
     parser.add_argument("--tables", action="store_true", help="only the tables of what is done so far")
