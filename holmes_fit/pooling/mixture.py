@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from holmes_fit.errors import Problems, Quoted
-from holmes_fit.pooling.draws import GroupDraws, People
+from holmes_fit.pooling.draws import TINY, GroupDraws, People
 from holmes_fit.pooling.lattices import Lattices, check_same_people, merge
 from holmes_fit.pooling.priors import GroupPrior, scaled
 from holmes_fit.pooling.sampling import Diagnostics, GroupTerm, OnStep, Sampling, diagnose, nuts
@@ -178,7 +178,9 @@ def mixture_model(
         prior = np.full((len(groups), len(terms)), concentration)
         frequency = pm.Dirichlet("frequency", prior, dims=("group", "model"))
         log_likelihood = pt.stack([term.log_likelihood() for term in terms], axis=1)
-        joint = pt.log(frequency)[group_of] + log_likelihood
+        member = np.equal.outer(group_of, np.arange(len(groups))).astype(np.float64)
+        # A product compiles faster than an index, but 0 times an infinite logarithm would be no number.
+        joint = pt.dot(member, pt.log(pt.maximum(frequency, TINY))) + log_likelihood
         pm.Potential("people", pt.logsumexp(joint, axis=1).sum())
     return model
 

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import count, pairwise
+from itertools import count
 from typing import Any
 
 import arviz as az
@@ -102,7 +102,7 @@ class GroupTerm:
         spread = pt.sqrt(_shared(prior.least_spread**2) + pt.exp(2 * log_excess))
         spread = pm.Deterministic(self.named("spread"), spread, dims=dims)
         personal, common = self._personal, self._common
-        weights = self._weights(common, mean[common], spread) if common else []
+        weights = self._weights(common, self._chosen(mean, common), spread) if common else []
         if personal:
             centres = pt.stack([mean[number] + self._effect(number) for number in personal], axis=-1)
             left, right = self._weights(personal, centres, spread), weights
@@ -152,7 +152,12 @@ class GroupTerm:
         return pt.dot(_shared(self.designs[number]), effects)
 
     def _weights(self, numbers: list[int], mean: Any, spread: Any) -> list[Any]:
-        return _weights([self.merged.axes[number] for number in numbers], mean, spread[numbers])
+        return _weights([self.merged.axes[number] for number in numbers], mean, self._chosen(spread, numbers))
+
+    def _chosen(self, values: Any, numbers: list[int]) -> Any:
+        """Return the values of some parameters."""
+        every = np.eye(len(self.merged.axes))
+        return values if numbers == list(range(len(every))) else pt.dot(values, _shared(every[:, numbers]))
 
     def draws(self, posterior: Any) -> GroupDraws:
         """Return its variables from a posterior that was sampled, chain after chain."""
@@ -172,18 +177,25 @@ def _weights(axes: Sequence[MergedAxis], mean: Any, spread: Any) -> list[Any]:
     """Return the weights of the group in the merged cells of each axis, by person where the means are.
 
     The density is narrower by what merging has blurred (see ``MergedAxis``), and restricted to the lattice. All axes
-    are one long vector, as every operation takes time to compile.
+    are one long vector, and everything is spread over it and gathered from it by products with matrices of 0 and 1, as
+    every operation takes time to compile: indexing and its gradient take longest.
     """
     numbers = np.arange(len(axes))
     axis_of = np.repeat(numbers, [axis.axis.nodes for axis in axes])
-    ends = np.cumsum([0, *(axis.nodes for axis in axes)])
-    cell_of = np.concatenate([first + axis.cell_of for first, axis in zip(ends, axes, strict=False)])
+    on_axis = _shared(np.equal.outer(numbers, axis_of))
     positions = _shared(np.concatenate([axis.axis.positions for axis in axes]))
     variance = spread**2 - _shared([axis.lost_variance for axis in axes])
-    density = pt.exp(-0.5 * (positions - mean[..., axis_of]) ** 2 / variance[axis_of])
-    total = pt.maximum(pt.dot(density, _shared(np.equal.outer(axis_of, numbers))), TINY)
-    in_cells = pt.dot(density / total[..., axis_of], _shared(np.equal.outer(cell_of, np.arange(ends[-1]))))
-    return [in_cells[..., start:end] for start, end in pairwise(ends)]
+    density = pt.exp(-0.5 * (positions - pt.dot(mean, on_axis)) ** 2 / pt.dot(variance, on_axis))
+    total = pt.maximum(pt.dot(density, on_axis.T), TINY)
+    share = density / pt.dot(total, on_axis)
+    return [pt.dot(share, _shared(_cells(axis, axis_of == number))) for number, axis in enumerate(axes)]
+
+
+def _cells(axis: MergedAxis, is_own: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return which of all nodes belong to which merged cell of an axis, whose own nodes are marked."""
+    found = np.zeros((len(is_own), axis.nodes), dtype=np.bool_)
+    found[is_own] = np.equal.outer(axis.cell_of, np.arange(axis.nodes))
+    return found
 
 
 def _shared(values: Any) -> Any:
