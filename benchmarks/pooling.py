@@ -225,7 +225,7 @@ def compare(lattices: Lattices, rounds: int) -> tuple[pd.DataFrame, pd.DataFrame
     speeds["ess_per_second_with_compilation"] = speeds["ess"] / speeds["with_compilation"]
     speeds["ess_per_processor_second"] = speeds["ess"] / speeds["processor"]
     for name in ("ess_per_second", "ess_per_second_with_compilation", "ess_per_processor_second"):
-        speeds[name.replace("ess", "times_slower")] = speeds[name].iloc[0] / speeds[name]
+        speeds[name.replace("ess", "times_slower", 1)] = speeds[name].iloc[0] / speeds[name]
     reference, *others = together.items()
     agreement = [differences(name, posterior, reference[1]) for name, posterior in others]
     return speeds.reset_index(), pd.concat(agreement, ignore_index=True)
