@@ -26,12 +26,22 @@ from holmes_fit.pooling import Sampling
 from holmes_fit.populations import Population
 from holmes_fit.presets import Preset, load_preset
 from holmes_fit.protocols import load_protocol
-from holmes_fit.recovery import Recovery, draw_truths, in_words, plan_recovery, read_recovery, recover, simulate_people
+from holmes_fit.recovery import (
+    Recovery,
+    draw_truths,
+    in_words,
+    plan_recovery,
+    read_recovery,
+    recover,
+    simulate_people,
+    words,
+)
 from holmes_fit.recovery.calibration import NO_TEST, SBC, SUMMARY
 from holmes_fit.recovery.choosing import CONFUSION, MODEL_RECOVERY
 from holmes_fit.recovery.estimates import ERRORS, PEOPLE, RECOVERY, measure_of
 from holmes_fit.recovery.people import Generated
 from holmes_fit.recovery.power import POWER
+from holmes_fit.recovery.statistics import Estimate
 from holmes_fit.recovery.truths import follows_prior
 from holmes_fit.recovery.words import strength
 from holmes_fit.trials import Cohort, build_cohort
@@ -242,6 +252,16 @@ def test_words_say_what_is_identified(study: Recovery) -> None:
         "weakly identified",
         "hardly identified",
     ]
+
+
+@pytest.mark.parametrize(("people", "judged"), [(19, "well identified"), (20, "hardly identified")])
+def test_a_few_people_are_not_judged_by_their_correlation(
+    study: Recovery, monkeypatch: pytest.MonkeyPatch, people: int, judged: str
+) -> None:
+    values = {"correlation": -0.46, "variance_removed": 0.83, "coverage": 1.0, "at_bound": 0.0}
+    monkeypatch.setattr(words, "measure_of", lambda table, model, name, measure, *_: Estimate(values[measure], 0, 1))
+    monkeypatch.setattr(words, "_count", lambda *_: people)
+    assert f"choice_probability: {judged} by one person's choices: r -0.46 (" in in_words(study)
 
 
 # --- draws

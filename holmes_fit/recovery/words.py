@@ -21,6 +21,7 @@ WEAK = ("weakly identified", HARDLY)
 CRITERIA = {"bic": "BIC", "evidence": "evidence", "pooled": "pooling everyone"}
 ENOUGH_POWER = 0.8
 FEW = 50  # people simulated from a model, below which everything is rough
+FEWEST_FOR_CORRELATION = 20  # people, with whom a correlation of 0 is estimated to within .22
 
 HELPS = (
     "What helps a parameter that is weakly identified: longer or more informative designs, more replicates where the "
@@ -60,9 +61,13 @@ def _lines(study: Recovery) -> Iterator[str]:
     yield from pooling_notes(study.run, study.models)
 
 
-def _n_people(study: Recovery, model: str) -> str:
+def _count(study: Recovery, model: str) -> int:
     people = study.people
-    n = people.loc[people["model"] == model, "subject"].nunique()
+    return int(people.loc[people["model"] == model, "subject"].nunique())
+
+
+def _n_people(study: Recovery, model: str) -> str:
+    n = _count(study, model)
     rough = " (few, so that all of this is rough)" if n < FEW else ""
     return f"{n} {'person' if n == 1 else 'people'}{rough}"
 
@@ -75,10 +80,11 @@ def _parameter_lines(study: Recovery, model: str) -> Iterator[tuple[str, bool]]:
         removed = measure_of(recovery, model, parameter, "variance_removed")
         coverage = measure_of(recovery, model, parameter, "coverage")
         at_bound = measure_of(recovery, model, parameter, "at_bound", "ml")
-        if pd.isna(found.value):  # truths do not differ
-            judged, said = strength(max(0.0, removed.value) ** 0.5), "the truth is the same for everyone"
-        else:
-            judged, said = strength(found.value), f"r {_with_interval(found)}"
+        said = "the truth is the same for everyone" if pd.isna(found.value) else f"r {_with_interval(found)}"
+        # With a few people a correlation can be anything. It is the root of the share of variance that is removed, if
+        # posteriors are right.
+        by_correlation = not pd.isna(found.value) and _count(study, model) >= FEWEST_FOR_CORRELATION
+        judged = strength(found.value if by_correlation else max(0.0, removed.value) ** 0.5)
         if not pd.isna(pooled.value):
             said += f", pooled {pooled.value:.2f}"
         text = (
