@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from holmes_fit.reporting.cohort import comparison, methods, recovery, summary
+from holmes_fit.reporting.cohort import appendix, comparison, methods, recovery, summary
 from holmes_fit.reporting.cohort.book import Panel
 from holmes_fit.reporting.cohort.data import CohortData
 from holmes_fit.reporting.cohort.people import _n_pages
@@ -155,3 +155,26 @@ def test_cells_of_people_are_lower_where_that_saves_a_page() -> None:
     assert _n_pages([5, 8], 70, 30, 550, 690) == 1
     assert _n_pages([1], 84, 0, 80, 690) == 1
     assert _n_pages([1], 84, 0, 84, 690) == 0
+
+
+def test_people_with_the_same_warning_share_a_row_of_the_appendix() -> None:
+    noisy = "noisy likelihood: batch SD {} nats with {} replicates, above 0.5"
+    warned = {
+        "s1": (f"flat: {noisy.format('1.20', 64)}", f"holmes: {noisy.format('0.60', 64)}"),
+        "s2": (f"holmes: {noisy.format('10.30', 64)}", "holmes: few answers (3)"),
+        "s3": (f"holmes: {noisy.format('2.00', 128)}",),
+    }
+    assert list(appendix.warning_rows(warned)) == [
+        ["flat", noisy.format("1.20", 64), "s1"],
+        ["HOLMES", noisy.format("0.60 to 10.30", "64 to 128"), "s1, s2, s3"],
+        ["HOLMES", "few answers (3)", "s2"],
+    ]
+
+
+def test_a_long_list_of_people_with_a_warning_goes_on_in_another_row() -> None:
+    names = [f"person number {number:03d}" for number in range(300)]
+    (first, *others) = appendix.warning_rows(dict.fromkeys(names, ("flat: few answers (3)",)))
+    assert first[:2] == ["flat", "few answers (3)"]
+    assert others
+    assert all(row[:2] == ["", ""] for row in others)
+    assert " ".join(row[2] for row in [first, *others]) == ", ".join(names)

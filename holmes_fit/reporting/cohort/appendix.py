@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import shlex
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath, PureWindowsPath
 
@@ -18,6 +20,8 @@ from holmes_fit.reporting.cohort.text import fixed, number, people, printable, s
 TITLE = "Appendix"
 TABLE = 7.0  # size of the letters in long tables
 PERSON = Column("person", wraps=True)
+NUMBER = re.compile(r"\d+(?:\.\d+)?")
+PEOPLE_OF_A_ROW = 1200  # letters: longer lists of names go on in another row, which may stand on another page
 
 
 def build(data: CohortData, book: Book) -> None:
@@ -123,12 +127,38 @@ def _warnings(data: CohortData, book: Book) -> None:
     if not data.warned:
         return
     book.heading(f"Warnings about {people(len(data.warned))}")
-    cells = []
-    for subject, texts in data.warned.items():
-        for place, text in enumerate(texts):
+    columns = [Column("model"), Column("warning", wraps=True), Column("people", wraps=True)]
+    book.table(columns, list(warning_rows(data.warned)), size=TABLE)
+
+
+def warning_rows(warned: Mapping[str, Sequence[str]]) -> Iterator[list[str]]:
+    """Give model, warning and people: once for warnings that differ in their numbers only, as many people share one."""
+    alike: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for subject, texts in warned.items():
+        for text in texts:
             model, _, what = text.partition(": ")
-            cells.append(["" if place else subject, model_label(model), what])
-    book.table([PERSON, Column("model"), Column("warning", wraps=True)], cells, size=TABLE)
+            alike.setdefault((model, NUMBER.sub("#", what)), []).append((subject, what))
+    for (model, _), found in alike.items():
+        subjects, texts = zip(*found, strict=True)
+        first, *others = _in_rows(subjects)
+        yield [model_label(model), with_ranges(texts), first]
+        yield from (["", "", names] for names in others)
+
+
+def _in_rows(subjects: Sequence[str]) -> list[str]:
+    names = ", ".join(map(printable, subjects))
+    return textwrap.wrap(names, PEOPLE_OF_A_ROW, break_long_words=False, break_on_hyphens=False)
+
+
+def with_ranges(texts: Sequence[str]) -> str:
+    """Return the one text that stands for texts alike but for their numbers, which become ranges."""
+    words = NUMBER.split(texts[0])
+    found = zip(*map(NUMBER.findall, texts), strict=True)
+    ranges = [
+        values[0] if len(set(values)) == 1 else f"{min(values, key=float)} to {max(values, key=float)}"
+        for values in found
+    ]
+    return "".join(word + value for word, value in zip(words, [*ranges, ""], strict=True))
 
 
 def _failures(data: CohortData, book: Book) -> None:
