@@ -83,7 +83,7 @@ sample: env ## Fit an example cohort, and write the sample report from it
 		--models flat,holmes,bias,rescorla_wagner --out runs/sample
 	"$(BIN)/holmes-fit" pool runs/sample
 	"$(BIN)/holmes-fit" compare runs/sample
-	"$(BIN)/holmes-fit" recover --from runs/sample --models flat,holmes --subjects 12 --quick
+	"$(BIN)/holmes-fit" recover --from runs/sample --models flat,holmes --subjects 12
 	"$(BIN)/holmes-fit" report runs/sample --out reports/sample_cohort.pdf --force
 
 # Needs pdftoppm, which is part of Poppler.
@@ -141,10 +141,12 @@ lines: env ## Measure line coverage, the kernel with compilation off
 	"$(BIN)/coverage" combine --quiet
 	"$(BIN)/coverage" report --skip-covered --fail-under=90
 
-# Take about two hours on two cores; stopped, they go on where they were. The tables are kept in reports/recovery.
-recovery: env ## Recover parameters and models on the paper's tasks, beside a dense grid
+# Takes about three hours on two cores; stopped, it goes on where it was, but for the timing. The tables are kept in
+# reports/recovery.
+recovery: env ## Recover parameters and models on the paper's tasks, beside a dense grid, and time it
 	"$(BIN)/python" -m benchmarks.recovery parameters runs/recovery
 	"$(BIN)/python" -m benchmarks.recovery models runs/recovery
+	"$(BIN)/python" -m benchmarks.recovery time runs/recovery
 	cp runs/recovery/*.csv reports/recovery/
 
 lock: ## Resolve pyproject.toml into requirements.lock

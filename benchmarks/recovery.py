@@ -6,9 +6,10 @@ Run with ``python -m benchmarks.recovery STUDY runs/recovery``. Stopped, the sam
   [1, 6], lapse .02. They are fitted with these as priors and the rest as by default, then with the default priors.
   Beside it, a second opinion that shares nothing with the fits but the filter: posterior means on a dense grid of
   (alpha, Omega, beta), from p-hat traces and NumPy.
-- ``models``: 20 people of flat and 20 of HOLMES on the 3- and the 4-level task, priors and all at the defaults.
-- ``time``: 100 people of flat and 100 of HOLMES on the 3-level task, ``--quick`` and at the defaults; how long it takes
-  on two cores and how much memory. Nothing else should be running.
+- ``models``: 40 people of flat and 40 of HOLMES on the 4-level task, priors and all at the defaults.
+- ``time``: 100 people of flat and 100 of HOLMES on the 3-level task, ``--quick`` and at the defaults: how long it takes
+  on two cores, and how memory goes. Nothing else should be running. What the defaults find is the 3-level half of
+  ``models``.
 
 The tables are kept in reports/recovery.
 """
@@ -16,7 +17,6 @@ The tables are kept in reports/recovery.
 from __future__ import annotations
 
 import argparse
-import resource
 import shutil
 import time
 from collections.abc import Iterator, Sequence
@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import psutil
 from scipy.special import expit, logit, logsumexp
 from scipy.stats import binom
 
@@ -46,7 +47,7 @@ LOW, HIGH = 0.1, 3.0  # of alpha and Omega
 BETA = (1.0, 6.0)
 LAPSE = 0.02
 PRIORS = {"alpha": f"loguniform:{LOW},{HIGH}", "omega": f"loguniform:{LOW},{HIGH}", "beta": "uniform:1,6"}
-NODES, BETA_NODES, REPLICATES = 24, 25, 32
+NODES, BETA_NODES, REPLICATES = 16, 25, 32
 TOLERANCE = 0.03  # by which the correlation may be below that of the dense grid
 LIMITS = {"quick": 15.0, "default": 70.0}  # minutes
 ON_GRID = ("alpha", "omega", "beta")
@@ -170,37 +171,59 @@ def _printed(done: int, total: int) -> None:
 
 
 def study_models(out: Path) -> None:
-    """Recover flat and HOLMES on two tasks, and keep the tables."""
-    for protocol in ("compositional_3", "compositional_4"):
-        study = recover(protocol, subjects=20, out=out / f"models_{protocol}", seed=SEED, progress=_printed)
-        print(protocol, in_words(study), sep="\n", flush=True)
-        _keep(study, out, ("confusion.csv", "model_recovery.csv", "power.csv", "recovery.csv"), f"_{protocol[-1]}")
+    """Recover flat and HOLMES on the 4-level task, and keep the tables."""
+    study = recover("compositional_4", subjects=40, out=out / "models_4", seed=SEED, progress=_printed)
+    print(in_words(study), flush=True)
+    _keep(study, out, "_4")
 
 
-def _keep(study: Recovery, out: Path, names: Sequence[str], suffix: str) -> None:
-    for name in names:
-        shutil.copy(study.folder / name, out / f"{Path(name).stem}{suffix}.csv")
+def _keep(study: Recovery, out: Path, suffix: str) -> None:
+    for name in ("confusion", "model_recovery", "power", "recovery", "sbc_summary"):
+        shutil.copy(study.folder / f"{name}.csv", out / f"{name}{suffix}.csv")
 
 
 # --- time
 
 
+class Watch:
+    """Time and memory over a study: asked after every fit, it notes them twenty times."""
+
+    def __init__(self) -> None:
+        self.begun = time.perf_counter()
+        self.notes: list[dict[str, float]] = []
+
+    def __call__(self, done: int, total: int) -> None:
+        if done % max(1, total // 20) == 0:
+            self.notes.append({"done": done, **self.now()})
+            print(f"{done} of {total}, {self.notes[-1]}", flush=True)
+
+    def now(self) -> dict[str, float]:
+        """Return minutes since the beginning, and the megabytes of this process and of its largest worker."""
+        here = psutil.Process()
+        workers = [child.memory_info().rss for child in here.children(recursive=True)]
+        minutes = (time.perf_counter() - self.begun) / 60
+        return {
+            "minutes": minutes,
+            "mb_here": here.memory_info().rss / 2**20,
+            "mb_worker": max(workers, default=0) / 2**20,
+        }
+
+
 def study_time(out: Path) -> pd.DataFrame:
-    """Time studies of 200 people with two models."""
+    """Time studies of 200 people with two models: a row a note, the last of a preset at its end."""
     rows = []
     for preset, limit in LIMITS.items():
-        begun = time.perf_counter()
+        folder = out / f"time_{preset}"
+        if folder.exists():
+            raise SystemExit(f"{folder} is there already, so that only the rest would be timed: remove it first.")
+        watch = Watch()
         study = recover(
-            "compositional_3", subjects=100, out=out / f"time_{preset}", preset=preset, seed=SEED, workers=2
+            "compositional_3", subjects=100, out=folder, preset=preset, seed=SEED, workers=2, progress=watch
         )
-        minutes = (time.perf_counter() - begun) / 60
-        own, largest = (
-            resource.getrusage(who).ru_maxrss / 1024 for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-        )
-        rows.append(
-            {"preset": preset, "minutes": minutes, "limit": limit, "mb_here": own, "mb_largest_worker": largest}
-        )
+        rows += [{"preset": preset, "limit": limit, **note} for note in [*watch.notes, {"done": np.nan, **watch.now()}]]
         print(rows[-1], in_words(study), sep="\n", flush=True)
+        if preset == "default":
+            _keep(study, out, "_3")
     return pd.DataFrame(rows)
 
 
@@ -216,7 +239,7 @@ def main() -> None:
         return
     table = study_parameters(given.out, given.grid) if given.study == "parameters" else study_time(given.out)
     table.to_csv(given.out / f"{given.study}.csv", index=False)
-    print(table.round(3).T.to_string())
+    print(table.round(3).T.to_string() if given.study == "parameters" else table.round(2).to_string(index=False))
 
 
 if __name__ == "__main__":
