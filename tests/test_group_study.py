@@ -1,5 +1,6 @@
 """Studies that calibrate pooling, in a folder: they go on where they were, and their ranks join those of people."""
 
+import shutil
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -10,12 +11,21 @@ import pytest
 from holmes_fit.errors import InputError
 from holmes_fit.fitting.plan import plan_fit
 from holmes_fit.presets import Preset, load_preset
-from holmes_fit.recovery import plan_recovery
+from holmes_fit.recovery import group_study, plan_recovery
 from holmes_fit.recovery import study as studies
 from holmes_fit.recovery.calibration import SBC
 from holmes_fit.recovery.group_calibration import RANKED, GroupCohort, GroupStudy
-from holmes_fit.recovery.group_study import COHORT, TRACES, all_traces, carry_out_groups, group_ranks, plan_groups
+from holmes_fit.recovery.group_study import (
+    COHORT,
+    TRACES,
+    GroupPlan,
+    all_traces,
+    carry_out_groups,
+    group_ranks,
+    plan_groups,
+)
 from holmes_fit.recovery.shared_traces import node_traces
+from holmes_fit.runs import read_run
 from holmes_fit.simulation import simulate
 
 SEED = 4
@@ -27,6 +37,12 @@ def tiny_preset() -> Preset:
     for name, nodes in NODES.items():
         table["parameters"][name]["nodes"] = nodes
     return Preset.model_validate(table)
+
+
+def plan_of_one(model: str, preset: Preset | None = None) -> GroupPlan:
+    """Plan one small cohort of a model."""
+    cohort = simulate("conditioning", subjects=1, seed=SEED).cohort
+    return plan_groups(plan_fit(cohort, (model,), preset=preset or tiny_preset(), seed=SEED), 1)
 
 
 @pytest.fixture
@@ -91,6 +107,30 @@ def test_ranks_have_a_row_for_each_group_parameter_and_quantity(tmp_path: Path, 
     np.testing.assert_array_equal(ranks["rank"].tail(len(wanted)), np.ravel(record.arrays["rank"]))
     in_place = node_traces(plan.space("flat"), plan.learner, 4, 2)
     np.testing.assert_array_equal(all_traces(run, plan, "flat")[4], in_place)
+
+
+def test_workers_in_another_folder_find_the_traces(
+    tmp_path: Path, pooled: list[dict[str, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = plan_of_one("flat")
+    asked: list[Path] = []
+    monkeypatch.setattr(group_study, "read_run", lambda root: asked.append(root) or read_run(root))
+    monkeypatch.chdir(tmp_path)
+    with plan.open("groups") as run:
+        carry_out_groups(plan, run, workers=1)
+    assert set(asked) == {tmp_path / "groups"}
+
+
+def test_a_folder_that_was_made_anew_is_read_anew(tmp_path: Path, pooled: list[dict[str, int]]) -> None:
+    """Within one session, as in a notebook."""
+    for nodes in (3, 4):
+        table = tiny_preset().model_dump(exclude_none=True)
+        table["parameters"]["alpha"]["nodes"] = nodes
+        plan = plan_of_one("flat", Preset.model_validate(table))
+        with plan.open(tmp_path / "groups") as run:
+            carry_out_groups(plan, run, workers=1)
+        shutil.rmtree(tmp_path / "groups")
+    assert pooled == [{"nodes": 9}, {"nodes": 12}]
 
 
 def test_people_who_begin_anew_and_models_without_causes_are_refused() -> None:

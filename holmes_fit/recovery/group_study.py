@@ -6,6 +6,7 @@ What is done with each cohort is in ``group_calibration``. Traces and cohorts ar
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, closing
 from dataclasses import asdict, dataclass
@@ -137,7 +138,8 @@ def carry_out_groups(
         run.save_record(key, {}, {"p_hat": p_hat})
         done()
     cohorts = [key for key in plan.keys if key in missing and key[0] == COHORT]
-    tasks = [(plan, run.root, model, int(number)) for _, model, number in cohorts]
+    root = run.root.resolve()  # workers of a cluster may be at work in another folder
+    tasks = [(plan, root, model, int(number)) for _, model, number in cohorts]
     for key, found in _results(_cohort, tasks, cohorts, workers, dask):
         facts = {"divergences": found.divergences, "r_hat": found.r_hat, "ess": found.ess}
         run.save_record(key, facts, {"rank": found.rank, "batch_sd": found.batch_sd})
@@ -162,16 +164,18 @@ def _cohort(task: tuple[GroupPlan, Path, str, int]) -> GroupCohort:
     return study.cohort(study.draw_group(rng), rng)
 
 
-_STUDIES: dict[tuple[Path, str], GroupStudy] = {}  # in each process, the one that it works on: traces are large
+_STUDIES: dict[str, GroupStudy] = {}  # in each process, the one that it works on: traces are large
 
 
 def _loaded(plan: GroupPlan, root: Path, model: str) -> GroupStudy:
-    if (root, model) not in _STUDIES:
+    run = read_run(root)
+    key = json.dumps([str(root), model, run.manifest.identity], sort_keys=True)  # a folder can be made anew
+    if key not in _STUDIES:
         _STUDIES.clear()
-        p_hat = all_traces(read_run(root), plan, model)
+        p_hat = all_traces(run, plan, model)
         settings, observer = plan.fits.preset.likelihood, plan.fits.observer
-        _STUDIES[root, model] = GroupStudy(SharedTraces(plan.space(model), plan.learner, p_hat, settings, observer))
-    return _STUDIES[root, model]
+        _STUDIES[key] = GroupStudy(SharedTraces(plan.space(model), plan.learner, p_hat, settings, observer))
+    return _STUDIES[key]
 
 
 def all_traces(run: Run, plan: GroupPlan, model: str) -> NDArray[np.float64]:
