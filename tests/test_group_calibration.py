@@ -204,6 +204,13 @@ def test_everyone_takes_filters_of_their_own_and_more_where_it_is_noisy(shared: 
     assert replace(shared, settings=careful).fit(learner, np.random.default_rng(1)).replicates == 16
 
 
+def test_a_pool_that_is_no_multiple_of_the_replicates_is_dealt_out_as_far_as_it_goes(shared: SharedTraces) -> None:
+    learner = shared.simulate(np.array([axis.high for axis in shared.space.free]), "s01", np.random.default_rng(SEED))
+    of_24 = shared.settings.model_copy(update={"replicates": 24, "most_replicates": 24})
+    wider = replace(shared, settings=of_24, p_hat=np.concatenate([shared.p_hat] * 2, axis=1))  # 64 filters
+    assert wider.fit(learner, np.random.default_rng(1)).batch_sd > 0
+
+
 def test_a_person_of_several_learners_cannot_share_traces() -> None:
     with pytest.raises(ValueError, match="a person is 6 learners, and traces can be shared for one"):
         shared_learner("shepard", SEED)

@@ -140,6 +140,12 @@ def test_people_who_begin_anew_and_models_without_causes_are_refused() -> None:
         plan_groups(several, 2)
 
 
+def test_more_replicates_than_the_pool_can_tell_apart_are_refused() -> None:
+    cohort = simulate("conditioning", subjects=1, seed=SEED).cohort
+    with pytest.raises(InputError, match=r"saw a preset with up to 512 replicates; allowed: up to 128"):
+        plan_groups(plan_fit(cohort, ("flat",), preset="careful"), 2)
+
+
 def test_a_recovery_tells_its_groups_from_its_people(monkeypatch: pytest.MonkeyPatch) -> None:
     """Groups are from the prior of the group model, and can be tested even where people are not from theirs."""
     plan = plan_recovery(

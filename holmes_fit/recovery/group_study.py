@@ -33,6 +33,7 @@ from holmes_fit.workers import Failure, do_all
 KIND = "groups"
 TRACES, COHORT = "traces", "cohort"
 QUANTITIES = ("mean", "spread")
+FEWEST_BATCHES = 2  # of as many filters as a person takes, for it to be seen how much they differ
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,8 @@ def plan_groups(fits: Plan, cohorts: int) -> GroupPlan:
     Raises
     ------
     InputError
-        If that person is more than one learner, or no model has particles.
+        If that person is more than one learner, no model has particles, or fits may take more replicates than can be
+        told apart in the pool of filters.
     """
     plan = GroupPlan(fits, cohorts)
     problems = Problems()
@@ -91,6 +93,11 @@ def plan_groups(fits: Plan, cohorts: int) -> GroupPlan:
         problems.add("argument groups", Quoted(f"people who begin {len(learners)} times"), "people who begin once")
     if not plan.models:
         problems.add("argument groups", Quoted("no model with latent causes"), "at least one, such as flat or holmes")
+    most = fits.preset.likelihood.most_replicates
+    if most > POOL // FEWEST_BATCHES:
+        allowed = f"up to {POOL // FEWEST_BATCHES}, as groups share {POOL} filters at a node"
+        advice = "Calibrate pooling with the default preset, or one of your own."
+        problems.add("argument groups", Quoted(f"a preset with up to {most} replicates"), allowed, advice)
     problems.raise_if_any()
     return plan
 

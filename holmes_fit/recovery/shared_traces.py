@@ -133,8 +133,9 @@ class SharedTraces:
         node = int(np.ravel_multi_index(best[:n_learning], [axis.nodes for axis in self.space.learning]))
         axes = self.space.response
         at = np.array([axis.positions[i] for axis, i in zip(axes, best[n_learning:], strict=True)])
-        pool = Traces((np.asarray(self.p_hat[node]),), (task.learners[0].choices,))
-        batches = pool.batches(self.p_hat.shape[1] // replicates)
+        count = self.p_hat.shape[1] // replicates
+        dealt = Traces((np.asarray(self.p_hat[node])[: count * replicates],), (task.learners[0].choices,))
+        batches = dealt.batches(count)
         return float(np.std([likelihood_of(batch).at(task.response(at)) for batch in batches], ddof=1))
 
     def simulate(self, position: NDArray[np.float64], name: str, rng: np.random.Generator) -> Learner:
