@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from holmes_fit.reporting.cohort.book import Panel
 from holmes_fit.reporting.cohort.data import CohortData
 from holmes_fit.reporting.cohort.people import _n_pages
 from holmes_fit.reporting.cohort.warnings import recovery_warnings
+from holmes_fit.reporting.cohort.writing import read_data
 from holmes_fit.runs import open_run, read_run
 from tests.sample_run import Sample, make_run
 
@@ -127,6 +129,40 @@ def test_parameters_that_one_person_hardly_tells_are_named_with_what_helps(run: 
     assert said.startswith("Weakly identified by one person's choices alone: α (r = 0.39) and β (r = 0.59). Longer ")
     vars(data)["recovery"]["value"] = 0.8
     assert recovery._weakly_identified(data) == ""
+
+
+def study_of(run: Path, folder: Path, like: Sequence[str], **changed: Any) -> CohortData:
+    """A run with a recovery study that depends on the same as the run, but for what is changed."""
+    identity = {**read_run(run).manifest.identity, "kind": "recovery", **changed}
+    with open_run(folder, identity=identity, about={"label": ""}, keys=[]) as study:
+        study.write_table("truth.csv", pd.DataFrame({"subject": [f"r{i}" for i in range(len(like))], "like": like}))
+        study.write_table("recovery.csv", pd.read_csv(run / "recovery" / "recovery.csv"))
+    return read_data(run, recovery=folder)
+
+
+def test_it_is_said_on_which_trials_a_study_was_made_and_how_people_were_fitted(run: Path, tmp_path: Path) -> None:
+    own = list(CohortData(read_run(run)).everyone["subject"])
+    same = study_of(run, tmp_path / "same", own)
+    assert recovery.how_made(same) == "simulated with the trials of this study and fitted as the real ones were"
+    quick = load_preset("quick").model_dump(mode="json", exclude_none=True)
+    other = study_of(run, tmp_path / "other", ["", ""], preset=quick)
+    made = "simulated with trials that its protocol makes and fitted otherwise than the real ones (preset quick)"
+    assert recovery.how_made(other) == made
+    assert f"in people from each model, {made}." in " ".join(methods.methods_text(other))
+    by_hand = CohortData(read_run(run))
+    assert recovery.how_made(by_hand) == "simulated and fitted"
+
+
+def test_a_study_of_another_protocol_is_refused(run: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"saw a study of the protocol shepard; allowed: one of weather_prediction"):
+        study_of(run, tmp_path / "study", [""], protocol={"name": "shepard", "sha256": ""})
+
+
+def test_calibration_is_claimed_only_where_it_was_tested(run: Path) -> None:
+    for verdict, is_claimed in (("passes", True), ("no test: truths are not from the fitting prior", False)):
+        data = CohortData(read_run(run))
+        vars(data)["calibration"] = pd.read_csv(run / "recovery" / "sbc_summary.csv").assign(verdict=verdict)
+        assert ("simulation-based calibration" in " ".join(methods.methods_text(data))) == is_claimed
 
 
 def test_a_recovery_that_has_not_come_to_its_end_is_none(tmp_path: Path) -> None:

@@ -274,9 +274,17 @@ class CohortData:
     @cached_property
     def recovery_label(self) -> str:
         """What a reader must be told about all of the recovery study; empty if nothing."""
+        return str(self._recovery_manifest("about").get("label", "") or "")
+
+    @property
+    def recovery_identity(self) -> Mapping[str, Any]:
+        """Everything that the recovery study depends on; nothing where its tables were put together by hand."""
+        return self._recovery_manifest("identity")
+
+    def _recovery_manifest(self, part: str) -> Mapping[str, Any]:
         content = {} if self.recovery_folder is None else _read_json(self.recovery_folder / "manifest.json")
-        about = content.get("about")
-        return str(about.get("label", "") or "") if isinstance(about, Mapping) else ""
+        found = content.get(part)
+        return found if isinstance(found, Mapping) else {}
 
     @cached_property
     def recovery_notes(self) -> tuple[str, ...]:
@@ -298,6 +306,11 @@ class CohortData:
     def recovery_people(self) -> Table:
         """``recovery_people.csv``: truth and estimates of each simulated person."""
         return self._recovered("recovery_people.csv")
+
+    @cached_property
+    def recovery_truth(self) -> Table:
+        """``truth.csv``: who was simulated, and whose trials they saw."""
+        return self._recovered("truth.csv")
 
     @cached_property
     def confusion(self) -> Table:

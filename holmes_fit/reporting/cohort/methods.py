@@ -11,6 +11,7 @@ from holmes_fit.reporting.cohort.book import Book
 from holmes_fit.reporting.cohort.data import CohortData
 from holmes_fit.reporting.cohort.names import parameter_label
 from holmes_fit.reporting.cohort.page import Page
+from holmes_fit.reporting.cohort.recovery import how_made
 from holmes_fit.reporting.cohort.text import brief, count, listed, number, people, printable, sentence
 
 TITLE = "Methods"
@@ -155,8 +156,8 @@ def _group(data: CohortData) -> str:
     if data.comparison is not None:
         parts.append(told.COMPARISON)
     if data.recovery is not None:
-        parts.append(told.RECOVERY)
-    if data.calibration is not None:
+        parts.append(told.RECOVERY.format(how_made=how_made(data)))
+    if data.calibration is not None and data.calibration["verdict"].isin(["passes", "fails"]).any():
         parts.append(told.CALIBRATION)
     return " ".join(parts)
 

@@ -53,10 +53,7 @@ COMPARISON = (
     "leave-one-subject-out predictive densities use Pareto-smoothed importance sampling (Vehtari et al., 2017). "
     "Observed learning curves were set against cohorts simulated from the posteriors."
 )
-RECOVERY = (
-    "Recovery was studied on the design itself: people were simulated from each model, with the trials of the study, "
-    "and fitted as the real ones were (Wilson & Collins, 2019)."
-)
+RECOVERY = "Recovery (Wilson & Collins, 2019) was studied in people from each model, {how_made}."
 CALIBRATION = "Intervals were checked by simulation-based calibration (Talts et al., 2018)."
 
 # Printed where the text above names them.

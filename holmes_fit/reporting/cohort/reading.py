@@ -28,6 +28,7 @@ TEXT = (
     "group",
     "label",
     "level",
+    "like",
     "measure",
     "model",
     "name",

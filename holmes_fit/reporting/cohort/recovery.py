@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 
 import pandas as pd
@@ -136,8 +137,22 @@ def _words(data: CohortData) -> str:
     if data.recovery_people is not None:
         sizes = data.recovery_people.groupby("model")["subject"].nunique()
         who = f"{people(sizes.max())} a model" if sizes.min() == sizes.max() else f"Up to {people(sizes.max())} a model"
-    made = f"{who}, simulated with the trials of this study and fitted as the real ones were."
+    made = f"{who}, {how_made(data)}."
     return made if _has_power(data) else f"{made} {_weakest(data)} {ESTIMATES} {_weakly_identified(data)}".rstrip()
+
+
+def how_made(data: CohortData) -> str:
+    """Say on whose trials people were simulated, and whether they were fitted as the real ones were."""
+    study, truth = data.recovery_identity, data.recovery_truth
+    if not study or truth is None:
+        return "simulated and fitted"
+    is_copied = set(truth["like"]) <= set(data.everyone["subject"])
+    trials = "the trials of this study" if is_copied else "trials that its protocol makes"
+    is_alike = all(study.get(name) == data.identity.get(name) for name in ("preset", "observer"))
+    preset = study.get("preset")
+    name = printable(preset.get("name", "")) if isinstance(preset, Mapping) else "unknown"
+    fitted = "as the real ones were" if is_alike else f"otherwise than the real ones (preset {name})"
+    return f"simulated with {trials} and fitted {fitted}"
 
 
 def _has_power(data: CohortData) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -115,10 +115,19 @@ def read_data(
         problems.add(f"folder {plain(str(root), limit=200)}", Quoted(seen), "the folder of holmes-fit recover")
     problems.raise_if_any()
     data = CohortData(run, root, by)
+    seen, wanted = (_protocol_of(each) for each in (data.recovery_identity, data.identity))
+    if seen and seen != wanted:
+        where = f"folder {plain(str(data.recovery_folder), limit=200)}"
+        raise InputError([Problem(where, f"a study of the protocol {seen}", f"one of {wanted}, as the run is")])
     if by is not None and len(data.all_groups) > data.n_people / 2 and data.n_people > 3:
         seen = f"{len(data.all_groups)} values among {data.n_people} people"
         raise InputError([Problem("option --by", seen, "a covariate that makes groups of people")])
     return data
+
+
+def _protocol_of(identity: Mapping[str, Any]) -> str:
+    part = identity.get("protocol")
+    return plain(str(part.get("name", ""))) if isinstance(part, Mapping) else ""
 
 
 def _parts(data: CohortData, out: Path, by: str | None) -> dict[Path, CohortData]:
