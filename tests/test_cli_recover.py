@@ -152,6 +152,7 @@ def test_a_lost_worker_ends_with_1(
         (["--out", "x"], "say whose trials: --protocol P, --like DATA --protocol P, or --from RUN"),
         (["--like", "x.csv", "--out", "x"], "say whose trials"),
         (["--protocol", "conditioning"], "--out DIR is needed without --from"),
+        (["--protocol", "conditioning", "--out", "x", "--participants", "p.csv"], "have no meaning without it"),
         (["--from", "x", "--protocol", "conditioning"], "has no meaning with --protocol or --like"),
         (["--from", "nowhere"], "folder nowhere: saw no such folder"),
         (

@@ -134,6 +134,8 @@ def recover(
         raise typer.BadParameter("--from RUN has its own trials, and has no meaning with --protocol or --like")
     if from_run is None and protocol is None:
         raise typer.BadParameter("say whose trials: --protocol P, --like DATA --protocol P, or --from RUN")
+    if participants is not None and not like:
+        raise typer.BadParameter("--participants are those of --like DATA, and have no meaning without it")
     if from_run is None and out is None:
         raise typer.BadParameter("--out DIR is needed without --from")
     observer = observer_of(particles, resampling, branch_counts, sticky_by, max_depth, max_branches)
