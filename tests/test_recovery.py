@@ -261,7 +261,9 @@ def test_a_few_people_are_not_judged_by_their_correlation(
     values = {"correlation": -0.46, "variance_removed": 0.83, "coverage": 1.0, "at_bound": 0.0}
     monkeypatch.setattr(words, "measure_of", lambda table, model, name, measure, *_: Estimate(values[measure], 0, 1))
     monkeypatch.setattr(words, "_count", lambda *_: people)
-    assert f"choice_probability: {judged} by one person's choices: r -0.46 (" in in_words(study)
+    said = in_words(study)
+    assert f"choice_probability: {judged} by one person's choices: r -0.46 (" in said
+    assert ("With fewer than 20 people r can be anything" in said) == (people < 20)
 
 
 # --- draws
@@ -481,6 +483,8 @@ def test_too_few_people_are_not_pooled_and_it_is_said(preset: Path, light: None,
     assert "No pooling of those simulated from bias: model bias: saw one person; allowed: at least 3 people." in text
     assert "No mixture of models of everyone: mixture: saw 2 people; allowed: at least 3 people." in text
     assert "too few people to tell" in text
+    assert "choice_probability: " in text
+    assert "by one person's choices: no r of one person; they remove" in text
 
 
 def test_people_who_cannot_be_fitted_are_left_out(

@@ -50,6 +50,11 @@ def _lines(study: Recovery) -> Iterator[str]:
         "r: correlation of the posterior mean with the truth over people, on the scale of search (95% bootstrap "
         f"interval). {'; '.join(f'from {least:g} on {words}' for least, words in STRENGTHS)}; below, {HARDLY}."
     )
+    if any(_count(study, model) < FEWEST_FOR_CORRELATION for model in study.models):
+        yield (
+            f"With fewer than {FEWEST_FOR_CORRELATION} people r can be anything, and the root of the share of variance "
+            "that is removed is taken instead, which r is if posteriors are right."
+        )
     if weak:
         yield HELPS
     yield ""
@@ -73,17 +78,16 @@ def _n_people(study: Recovery, model: str) -> str:
 
 
 def _parameter_lines(study: Recovery, model: str) -> Iterator[tuple[str, bool]]:
-    recovery = study.parameters
+    recovery, n = study.parameters, _count(study, model)
     for parameter in recovery.loc[recovery["model"] == model, "parameter"].unique():
         found = measure_of(recovery, model, parameter, "correlation")
         pooled = measure_of(recovery, model, parameter, "correlation", "pooled")
         removed = measure_of(recovery, model, parameter, "variance_removed")
         coverage = measure_of(recovery, model, parameter, "coverage")
         at_bound = measure_of(recovery, model, parameter, "at_bound", "ml")
-        said = "the truth is the same for everyone" if pd.isna(found.value) else f"r {_with_interval(found)}"
-        # With a few people a correlation can be anything. It is the root of the share of variance that is removed, if
-        # posteriors are right.
-        by_correlation = not pd.isna(found.value) and _count(study, model) >= FEWEST_FOR_CORRELATION
+        alike = "the truth is the same for everyone" if n > 1 else "no r of one person"
+        said = alike if pd.isna(found.value) else f"r {_with_interval(found)}"
+        by_correlation = not pd.isna(found.value) and n >= FEWEST_FOR_CORRELATION
         judged = strength(found.value if by_correlation else max(0.0, removed.value) ** 0.5)
         if not pd.isna(pooled.value):
             said += f", pooled {pooled.value:.2f}"
