@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from holmes_fit.cli import main
 from holmes_fit.errors import InputError
 from holmes_fit.fitting.plan import plan_fit
 from holmes_fit.presets import Preset, load_preset
@@ -27,6 +28,7 @@ from holmes_fit.recovery.group_study import (
 from holmes_fit.recovery.shared_traces import node_traces
 from holmes_fit.runs import read_run
 from holmes_fit.simulation import simulate
+from tests.small_recovery import without_figures
 
 SEED = 4
 NODES = {"alpha": 3, "omega": 3, "beta": 6, "lapse": 5}
@@ -169,3 +171,20 @@ def test_a_recovery_tells_its_groups_from_its_people(monkeypatch: pytest.MonkeyP
     assert verdicts["person", "all"].startswith("no test")
     assert verdicts["group", "all"] == "fails"  # every rank is 0
     assert written["sbc.csv"]["level"].tolist() == ["person"] * 30 + ["group"] * 30
+
+
+def test_groups_stay_when_they_are_not_asked_for_again_and_others_are_refused_at_once(
+    tmp_path: Path, pooled: list[dict[str, int]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    without_figures(monkeypatch)
+    options = {"models": ("flat",), "subjects": 1, "preset": tiny_preset(), "workers": 1, "out": tmp_path / "study"}
+    made = studies.recover("conditioning", groups=2, **options).sbc  # type: ignore[arg-type]
+    assert set(made["level"]) == {"person", "group"}
+    again = studies.recover("conditioning", **options).sbc  # type: ignore[arg-type]
+    pd.testing.assert_frame_equal(again, made)
+    monkeypatch.setattr(studies, "carry_out", None)
+    with pytest.raises(InputError, match=r"saw cohorts = 2; allowed: cohorts = 3"):
+        studies.recover("conditioning", groups=3, **options)  # type: ignore[arg-type]
+    with pytest.raises(SystemExit, match=r"^0$"):
+        main(["status", str(tmp_path / "study")])
+    assert "done       5 of 5" in capsys.readouterr().out  # three rows of a lattice, and the groups

@@ -16,8 +16,10 @@ def status(run: RunFolder, *, say: Output) -> None:
     from holmes_fit.cli.fit_text import how_to_go_on, status_facts, status_text
     from holmes_fit.runs import read_run
 
-    # Cohorts of a recovery study, whose own records are its groups, or of a plan, with one for each number of trials.
-    within = sorted([*run.glob("from_*/manifest.json"), *run.glob("trials_*/from_*/manifest.json")])
+    # Cohorts of a recovery study, whose own records are its groups, and what calibrates pooling; or cohorts of a plan,
+    # with one for each number of trials.
+    parts = ("from_*", "groups", "trials_*/from_*")
+    within = sorted(path for part in parts for path in run.glob(f"{part}/manifest.json"))
     runs = [read_run(run), *(read_run(cohort.parent) for cohort in within)]
     say.found("\n\n".join(map(status_text, runs)), runs=[status_facts(each) for each in runs])
     command = how_to_go_on(runs[0])

@@ -22,7 +22,7 @@ from holmes_fit.recovery.calibration import person_ranks, sbc_summary
 from holmes_fit.recovery.choosing import confusion_table, model_table, scores_of
 from holmes_fit.recovery.estimates import error_table, people_table, recovery_table
 from holmes_fit.recovery.figures import draw_figures
-from holmes_fit.recovery.group_study import carry_out_groups, group_ranks
+from holmes_fit.recovery.group_study import GroupPlan, carry_out_groups, group_ranks
 from holmes_fit.recovery.plan import KIND, RecoveryPlan, plan_recovery
 from holmes_fit.recovery.pooled import EVERYONE, mixture_of, pool_study, pooled_table, pooling_keys
 from holmes_fit.recovery.power import power_table
@@ -288,6 +288,9 @@ def carry_out_study(
     dict
         The fits whose processes died. Then there are no tables.
     """
+    if plan.groups is not None:
+        with plan.groups.open(run.root / GROUPS):
+            pass  # another number of groups is refused here, and not after all the fits
     run.write_table("truth.csv", truth_table(plan.everyone))
     told = _Told(plan, progress)
     fits: dict[str, Fits] = {}
@@ -312,11 +315,18 @@ def carry_out_study(
 def _calibrate_groups(
     plan: RecoveryPlan, run: Run, workers: int | None, dask: str | None, told: _Told
 ) -> pd.DataFrame | None:
+    folder = run.root / GROUPS
     if plan.groups is None:
-        return None
-    with plan.groups.open(run.root / GROUPS) as own:
+        return _groups_of_before(plan, folder) if (folder / "manifest.json").exists() else None
+    with plan.groups.open(folder) as own:
         carry_out_groups(plan.groups, own, workers=workers, dask=dask, done=told.group_done)
         return group_ranks(plan.groups, own)
+
+
+def _groups_of_before(plan: RecoveryPlan, folder: Path) -> pd.DataFrame | None:
+    """Return the ranks of groups that were asked for when the same study was made before, if all of them are there."""
+    own = read_run(folder)
+    return None if own.progress().missing else group_ranks(GroupPlan(next(iter(plan.fits.values())), 0), own)
 
 
 class _Told:
