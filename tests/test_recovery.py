@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import combinations, product
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.text import Text
 from scipy import stats
 
 import holmes_fit as hf
@@ -29,6 +33,7 @@ from holmes_fit.protocols import load_protocol
 from holmes_fit.recovery import (
     Recovery,
     draw_truths,
+    figures,
     in_words,
     plan_recovery,
     read_recovery,
@@ -40,10 +45,11 @@ from holmes_fit.recovery.calibration import NO_TEST, SBC, SUMMARY
 from holmes_fit.recovery.choosing import CONFUSION, MODEL_RECOVERY
 from holmes_fit.recovery.estimates import ERRORS, PEOPLE, RECOVERY, measure_of
 from holmes_fit.recovery.people import Generated
-from holmes_fit.recovery.power import POWER
+from holmes_fit.recovery.power import POWER, RULES
 from holmes_fit.recovery.statistics import Estimate
 from holmes_fit.recovery.truths import follows_prior
 from holmes_fit.recovery.words import strength
+from holmes_fit.reporting.style import use_style
 from holmes_fit.trials import Cohort, build_cohort
 from tests.small_fits import OBSERVER, people, small_preset
 from tests.small_recovery import MODELS, exact_preset_file, with_short_searches, without_figures, without_pymc
@@ -227,6 +233,66 @@ def test_figures_are_drawn(study: Recovery) -> None:
     for path in study.figures:
         assert path.read_bytes().startswith(b"\x89PNG")
         assert "<svg" in path.with_suffix(".svg").read_text()[:1000]
+
+
+def made_up_tables(models: Sequence[str]) -> dict[str, pd.DataFrame]:
+    """Tables such as a study of these models has, with the same numbers everywhere."""
+    interval = {"lower": 0.2, "upper": 0.7}
+    confusion = [
+        {"criterion": criterion, "truth": truth, "chosen": chosen, "share": 0.5, "inversion": 0.5, **interval}
+        for criterion, truth, chosen in product(("bic", "evidence", "pooled"), models, models)
+    ]
+    recovery = [
+        {
+            "model": model,
+            "parameter": parameter,
+            "estimator": "mean",
+            "measure": measure,
+            "n": 9,
+            "value": 0.5,
+            **interval,
+        }
+        for model, parameter in product(models, ("alpha", "omega", "beta", "lapse"))
+        for measure in ("correlation", "variance_removed", "coverage")
+    ]
+    power = [
+        {"model": models[-1], "against": models[0], "rule": rule, "group_size": 10, "frequency": 0.5, "power": 0.5}
+        for rule in RULES
+    ]
+    tables = {"confusion": confusion, "parameters": recovery, "power": [{**row, **interval} for row in power]}
+    empty = {"people": pd.DataFrame({"model": models, "pooled": np.nan}), "sbc": pd.DataFrame(columns=list(SBC))}
+    return {name: pd.DataFrame(rows) for name, rows in tables.items()} | empty
+
+
+@pytest.mark.parametrize(
+    "models",
+    [["flat", "holmes"], ["rescorla_wagner", "holmes_structure_only"], ["flat", "holmes", "bias"], list(ALL_MODELS)],
+    ids=["two", "long names", "three", "all"],
+)
+def test_figures_have_room_for_any_models(models: list[str]) -> None:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    study: Any = SimpleNamespace(models=models, **made_up_tables(models))
+    drawn = {name: (draw, rows) for name, draw, rows in figures._figures(study)}
+    with use_style():
+        for name in ("confusion", "recovery", "power"):
+            draw, rows = drawn[name]
+            figure = Figure(figsize=(6.9, rows * figures.PANEL + 0.4))
+            draw(figure)
+            canvas = FigureCanvasAgg(figure)
+            canvas.draw()
+            # Numbers beside axes can be those of ticks that lie outside, which are not drawn.
+            texts = [
+                each for each in figure.findobj(Text) if re.search("[a-z]|\n", each.get_text()) and each.get_visible()
+            ]
+            level = [text for text in texts if text.get_rotation() in (0, 90)]  # boxes of others hold empty corners
+            boxes = [(text.get_text(), text.get_window_extent(canvas.get_renderer())) for text in level]
+            for text, box in boxes:
+                assert box.x0 >= 0, (name, text)
+                assert box.x1 <= figure.bbox.x1, (name, text)
+            for (one, a), (other, b) in combinations(boxes, 2):
+                assert not a.padded(-1).overlaps(b.padded(-1)), (name, one, other)
 
 
 def test_a_study_is_read_again(study: Recovery) -> None:

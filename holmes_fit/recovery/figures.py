@@ -53,7 +53,7 @@ def _figures(study: Recovery) -> Iterator[Drawn]:
     if len(study.models) > 1:
         confusion = study.confusion
         criteria = list(dict.fromkeys(confusion["criterion"]))
-        height = max(2.4, 0.55 * len(study.models) + 1.5)
+        height = len(criteria) * (0.22 * len(study.models) + 0.4) + 0.7
         yield "confusion", partial(_confusion, confusion=confusion, criteria=criteria), height
         power = study.power
         if len(power):
@@ -110,7 +110,8 @@ def _measures(figure: Figure, recovery: pd.DataFrame, models: list[str]) -> None
     axes = figure.subplots(len(models), 3, squeeze=False)
     for row, model in enumerate(models):
         ax = measure_points(axes[row, 0], recovery, "correlation", model, row)
-        ax.set_title(f"{model}: correlation with the truth")
+        ax.set_title("correlation with the truth")
+        ax.set_ylabel(model)
         ax.set_ylim(min(0.0, ax.get_ylim()[0]), 1.02)
         ax = measure_points(axes[row, 1], recovery, "variance_removed", model, row)
         ax.set_title("prior variance removed")
@@ -124,10 +125,12 @@ def _measures(figure: Figure, recovery: pd.DataFrame, models: list[str]) -> None
 def _confusion(figure: Figure, confusion: pd.DataFrame, criteria: list[str]) -> None:
     from holmes_fit.reporting.recovery_figures import choice_matrix
 
-    axes = figure.subplots(2, len(criteria), squeeze=False)
-    for column, criterion in enumerate(criteria):
-        choice_matrix(axes[0, column], confusion, criterion).set_title(f"{criterion}: share chosen")
-        choice_matrix(axes[1, column], confusion, criterion, inverted=True).set_title("P(truth | chosen)")
+    axes = figure.subplots(len(criteria), 2, squeeze=False, sharex=True, sharey=True)
+    for row, criterion in enumerate(criteria):
+        choice_matrix(axes[row, 0], confusion, criterion).set_title(f"{criterion}: share chosen")
+        choice_matrix(axes[row, 1], confusion, criterion, inverted=True).set_title(f"{criterion}: P(truth | chosen)")
+    for ax in axes.flat:
+        ax.label_outer()
 
 
 def _power(figure: Figure, power: pd.DataFrame) -> None:
@@ -138,5 +141,5 @@ def _power(figure: Figure, power: pd.DataFrame) -> None:
     rules = list(dict.fromkeys(power["rule"]))
     axes = figure.subplots(1, len(rules), squeeze=False)[0]
     for ax, rule in zip(axes, rules, strict=True):
-        power_curves(ax, power, model, against, rule).set_title(f"{model} against {against}: {rule}")
+        power_curves(ax, power, model, against, rule).set_title(rule)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper right", ncols=4)

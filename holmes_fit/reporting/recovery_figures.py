@@ -14,6 +14,8 @@ from holmes_fit.uniformity import binned, bins_for, ecdf_band
 OTHER_COLORS = ("#0072b2", "#009e73", "#cc79a7")  # of Okabe and Ito, for models without a colour of their own
 NICE = (1.0, 2.0, 5.0)
 MOST_TICKS = 3
+MOST_WITH_INTERVALS = 3  # models, whose shares have room for their intervals
+LETTERS_ACROSS = 36  # of names of models beside each other
 
 
 def color_of(model: str, number: int = 0) -> str:
@@ -161,23 +163,26 @@ def choice_matrix(ax: Axes, confusion: pd.DataFrame, criterion: str, inverted: b
         ``"bic"``, ``"evidence"`` or ``"pooled"``.
     inverted
         Show the probability of the truth given the choice.
+
+    Notes
+    -----
+    Shares of up to three models have their intervals below them; ``confusion.csv`` has all.
     """
     rows = confusion[confusion["criterion"] == criterion]
     models = list(dict.fromkeys(rows["truth"]))
     column = "inversion" if inverted else "share"
     values = rows.pivot(index="truth", columns="chosen", values=column).reindex(index=models, columns=models)
-    ax.imshow(values.to_numpy(dtype=np.float64), cmap="Purples", vmin=0, vmax=1.25, aspect="equal")
+    ax.imshow(values.to_numpy(dtype=np.float64), cmap="Purples", vmin=0, vmax=1.25, aspect="auto")
     at = rows.set_index(["truth", "chosen"])
     for i, truth in enumerate(models):
         for j, chosen in enumerate(models):
             value = values.loc[truth, chosen]
             text = "–" if pd.isna(value) else f"{value:.2f}"
-            if not inverted and not pd.isna(value):
+            if not inverted and not pd.isna(value) and len(models) <= MOST_WITH_INTERVALS:
                 text += f"\n{at.loc[(truth, chosen), 'lower']:.2f}–{at.loc[(truth, chosen), 'upper']:.2f}"
-            size = 7.5 if len(models) < 4 else 5.5
-            ax.text(j, i, text, ha="center", va="center", fontsize=size, color="white" if value > 0.75 else INK)
-    turn = 0 if len(models) < 4 else 45
-    ax.set_xticks(range(len(models)), models, rotation=turn, ha="center" if turn == 0 else "right")
+            ax.text(j, i, text, ha="center", va="center", fontsize=7, color="white" if value > 0.75 else INK)
+    is_short = max(map(len, models)) * len(models) <= LETTERS_ACROSS
+    ax.set_xticks(range(len(models)), models, rotation=0 if is_short else 30, ha="center" if is_short else "right")
     ax.set_yticks(range(len(models)), models)
     ax.spines[:].set_visible(False)
     ax.tick_params(length=0)
@@ -209,7 +214,7 @@ def power_curves(ax: Axes, power: pd.DataFrame, model: str, against: str, rule: 
     ax.axhline(0.8, color=RULE, linewidth=0.7, zorder=0)
     ax.axhline(0.05, color=RULE, linewidth=0.7, linestyle=":", zorder=0)
     ax.set_ylim(-0.02, 1.02)
-    ax.set_xlabel(f"true frequency of {model}")
+    ax.set_xlabel(f"true frequency of {model},\nwhere others follow {against}")
     ax.set_ylabel("power")
     return ax
 
