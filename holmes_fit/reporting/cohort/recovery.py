@@ -29,6 +29,7 @@ ESTIMATES = (
     "95% intervals hold it."
 )
 WEAKLY = 0.6  # correlation of posterior means with the truth below which one person's value is weakly identified
+FEWEST_FOR_CORRELATION = 20  # people, with whom a correlation of 0 is estimated to within .22
 HELPS = (
     "Longer or more informative designs help, more replicates where the likelihood is noisy, and above all pooling: a "
     "group's mean is known far better than one person's value."
@@ -160,23 +161,33 @@ def _has_power(data: CohortData) -> bool:
     return data.power is not None and len(data.power) > 0
 
 
-def _correlations(data: CohortData, estimator: str) -> pd.DataFrame:
-    """Return the correlations of estimates with the truth under the leading model, the lowest first."""
+def _measured(data: CohortData, estimator: str, measure: str = "correlation") -> pd.DataFrame:
+    """Return a measure of all parameters of the leading model, the lowest first."""
     assert data.recovery is not None
-    rows = data.recovery[(data.recovery["measure"] == "correlation") & (data.recovery["estimator"] == estimator)]
+    rows = data.recovery[(data.recovery["measure"] == measure) & (data.recovery["estimator"] == estimator)]
     return rows[rows["model"] == data.lead_model].dropna(subset=["value"]).sort_values("value", kind="stable")
 
 
 def _weakly_identified(data: CohortData) -> str:
-    """Say which parameters one person's choices can hardly tell, and what helps; nothing if there are none."""
-    rows = _correlations(data, "mean")
-    weak = [f"{parameter_label(row['parameter'])} (r = {fixed(row['value'])})" for _, row in rows.iterrows()]
-    weak = weak[: int((rows["value"] < WEAKLY).sum())]
+    """Say which parameters one person's choices can hardly tell, and what helps; nothing if there are none.
+
+    With a few people r can be anything; it is the root of the share of variance removed, if posteriors are right.
+    """
+    rows = _measured(data, "mean")
+    weak = [
+        f"{parameter_label(row['parameter'])} (r = {fixed(row['value'])})"
+        for _, row in rows[(rows["n"] >= FEWEST_FOR_CORRELATION) & (rows["value"] < WEAKLY)].iterrows()
+    ]
+    rows = _measured(data, "mean", "variance_removed")
+    weak += [
+        f"{parameter_label(row['parameter'])} ({share(max(0.0, row['value']))} of the prior's variance removed)"
+        for _, row in rows[(rows["n"] < FEWEST_FOR_CORRELATION) & (rows["value"] < WEAKLY**2)].iterrows()
+    ]
     return f"Weakly identified by one person's choices alone: {listed(weak)}. {HELPS}" if weak else ""
 
 
 def _weakest(data: CohortData) -> str:
-    rows = _correlations(data, _estimator(data))
+    rows = _measured(data, _estimator(data))
     if len(rows) < 2:
         return ""
     low, high = rows.iloc[0], rows.iloc[-1]
