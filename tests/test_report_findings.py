@@ -9,6 +9,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from holmes_fit.errors import InputError
+from holmes_fit.presets import load_preset
 from holmes_fit.reporting.cohort import appendix, comparison, methods, recovery, summary
 from holmes_fit.reporting.cohort.book import Panel
 from holmes_fit.reporting.cohort.data import CohortData
