@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations, product
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -48,7 +48,7 @@ from holmes_fit.recovery.people import Generated
 from holmes_fit.recovery.power import POWER, RULES
 from holmes_fit.recovery.statistics import Estimate
 from holmes_fit.recovery.truths import follows_prior
-from holmes_fit.recovery.words import strength
+from holmes_fit.reporting.identification import strength
 from holmes_fit.reporting.style import use_style
 from holmes_fit.trials import Cohort, build_cohort
 from tests.small_fits import OBSERVER, people, small_preset
@@ -308,10 +308,13 @@ def test_words_say_what_is_identified(study: Recovery) -> None:
     assert f"People simulated from bias, fitted with bias: {PEOPLE_OF_A_MODEL} people (few, so that all" in text
     (rate,) = [line for line in lines if line.strip().startswith("choice_probability:")]
     correlation = measure_of(study.parameters, "bias", "choice_probability", "correlation").value
-    assert f"{strength(correlation)} by one person's choices: r {correlation:.2f} (" in rate
+    removed = measure_of(study.parameters, "bias", "choice_probability", "variance_removed").value
+    judged = strength(correlation, removed, PEOPLE_OF_A_MODEL)
+    assert f"{judged} by one person's choices: r {correlation:.2f} (" in rate
     assert any(line.startswith("Truth bias: the right model, person by person, by BIC ") for line in lines)
     assert "ranks of the truth are uniform for all 3 parameters" in text
-    assert [strength(r) for r in (0.9, 0.8, 0.7, 0.4, 0.1)] == [
+    assert study.summary == text + "\n"
+    assert [strength(r, np.nan, 60) for r in (0.9, 0.8, 0.7, 0.4, 0.1)] == [
         "well identified",
         "well identified",
         "fairly identified",
@@ -330,6 +333,17 @@ def test_a_few_people_are_not_judged_by_their_correlation(
     said = in_words(study)
     assert f"choice_probability: {judged} by one person's choices: r -0.46 (" in said
     assert ("With fewer than 20 people r can be anything" in said) == (people < 20)
+
+
+def test_models_whose_calibration_was_not_tested_are_named(study: Recovery) -> None:
+    summary = study.sbc_summary
+    fixed = summary.assign(verdict=summary["verdict"].where(summary["model"] == "bias", NO_TEST))
+    lines = list(words._calibration_lines(cast("Recovery", SimpleNamespace(sbc_summary=fixed))))
+    (other,) = set(summary["model"]) - {"bias"}
+    assert f"Calibration was not tested for {other}: their truths are not from the fitting prior." in lines
+    assert (
+        lines[1] == "Calibration over all people: ranks of the truth are uniform for the one parameter that was tested."
+    )
 
 
 # --- draws

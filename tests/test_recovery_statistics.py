@@ -180,3 +180,11 @@ def test_a_model_that_nobody_was_fitted_with_has_no_power() -> None:
     evidence = certain(3)
     evidence["flat"] = evidence["flat"].iloc[:0]
     assert power_table(evidence, SEED).empty
+
+
+@pytest.mark.parametrize(("people", "has_interval"), [(1, False), (2, False), (4, False), (5, True)])
+def test_a_handful_of_people_gives_no_interval(people: int, has_interval: bool) -> None:
+    truth, estimate = np.arange(people) + 1.0, np.array([1.0, 3.0, 2.0, 5.0, 4.0])[:people]
+    found = bootstrapped(rmse, truth, estimate, np.random.default_rng(0))
+    assert np.isfinite(found.value)
+    assert np.isfinite([found.lower, found.upper]).all() == has_interval

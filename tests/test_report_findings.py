@@ -125,14 +125,16 @@ def test_parameters_that_one_person_hardly_tells_are_named_with_what_helps(run: 
     data = CohortData(read_run(run))
     correlations = {"alpha": 0.39, "omega": 0.76, "beta": 0.59, "lapse": 0.6}
     rows = [("holmes", name, "mean", "correlation", value, 20) for name, value in correlations.items()]
+    removed = {"alpha": 0.36, "omega": 0.35, "beta": 0.4, "lapse": 0.5}
+    rows += [("holmes", name, "mean", "variance_removed", value, 20) for name, value in removed.items()]
     rows += [("holmes", "omega", "pooled", "correlation", 0.1, 20), ("flat", "omega", "mean", "correlation", 0.1, 20)]
-    rows += [("holmes", "omega", "mean", "variance_removed", 0.35, 20), ("holmes", "beta", "mean", "rmse", 0.1, 20)]
+    rows += [("holmes", "beta", "mean", "rmse", 0.1, 20), ("flat", "omega", "mean", "variance_removed", 0.1, 20)]
     vars(data)["recovery"] = pd.DataFrame(rows, columns=["model", "parameter", "estimator", "measure", "value", "n"])
     said = recovery._weakly_identified(data)
-    assert said.startswith("Weakly identified by one person's choices alone: α (r = 0.39) and β (r = 0.59). Longer ")
+    start = "Weakly identified by one person's choices alone: "
+    assert said.startswith(f"{start}α (r = 0.39) and β (r = 0.59). What helps: longer ")
     vars(data)["recovery"]["n"] = 19  # too few for a correlation
-    said = recovery._weakly_identified(data)
-    assert said.startswith("Weakly identified by one person's choices alone: Ω (35% of the prior's variance removed). ")
+    assert recovery._weakly_identified(data).startswith(f"{start}Ω (35% of the prior's variance removed). What helps")
     vars(data)["recovery"]["value"] = 0.8
     assert recovery._weakly_identified(data) == ""
 

@@ -46,8 +46,8 @@ def plan(
     For each combination: how well one person's parameters are known, how precise the mean of a group is, and how often
     the models are told apart. Results go to the folder --out: plan.csv, plan_power.csv, plan_people.csv,
     plan_summary.txt, figures/. People are fitted once for each number of trials; other numbers of participants cost
-    nothing, and more numbers of trials can be added later with the same --out. Stopped at any moment, the same command
-    goes on where it was.
+    nothing. Numbers of trials can be added later with the same --out, if those that were there are given again: they
+    are not fitted anew. Stopped at any moment, the same command goes on where it was.
     """
     from holmes_fit.cli.fit_text import stopped
     from holmes_fit.cli.plan_text import beginning

@@ -34,7 +34,15 @@ from holmes_fit.cli.options import (
 )
 from holmes_fit.cli.output import FAILED, Output, rows, shell
 
-TABLES = ("recovery.csv", "recovery_people.csv", "confusion.csv", "model_recovery.csv", "power.csv", "sbc_summary.csv")
+TABLES = (
+    "recovery.csv",
+    "recovery_people.csv",
+    "confusion.csv",
+    "model_recovery.csv",
+    "power.csv",
+    "sbc_summary.csv",
+    "recovery_summary.txt",
+)
 
 
 @command(

@@ -115,7 +115,7 @@ def plan(
         The numbers of participants to compare.
     out
         The folder: a new one, or one in which a plan for the same people was begun. What is fitted there is used again,
-        so that other numbers of trials and subjects can be added.
+        so that other numbers of trials and subjects can be added; the tables are of those that are given.
     models
         Names from ``holmes_fit.MODELS``.
     people

@@ -11,6 +11,7 @@ from scipy.stats import binomtest, rankdata
 
 RESAMPLES = 2000
 LEVEL = 0.95
+FEWEST_FOR_BOOTSTRAP = 5  # people; two of them have a correlation of 1 or -1 however often they are drawn
 
 Values = NDArray[np.float64]
 Measure = Callable[[Values, Values], Values]
@@ -52,13 +53,13 @@ def rmse(truth: Values, estimate: Values) -> Values:
 
 
 def bootstrapped(measure: Measure, one: Values, other: Values, rng: np.random.Generator) -> Estimate:
-    """Return a measure of two columns with the percentile interval of its bootstrap over people."""
+    """Return a measure of two columns with the percentile interval of its bootstrap over people, if they are enough."""
     present = np.isfinite(one) & np.isfinite(other)
     one, other = one[present], other[present]
     if not len(one):
         return NOTHING
     value = float(measure(one, other))
-    if len(one) == 1:  # nothing is known of how people differ
+    if len(one) < FEWEST_FOR_BOOTSTRAP:
         return Estimate(value, np.nan, np.nan)
     chosen = rng.integers(len(one), size=(RESAMPLES, len(one)))
     return Estimate(value, *percentiles(measure(one[chosen], other[chosen])))

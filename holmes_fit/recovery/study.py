@@ -27,12 +27,14 @@ from holmes_fit.recovery.plan import KIND, RecoveryPlan, plan_recovery
 from holmes_fit.recovery.pooled import EVERYONE, mixture_of, pool_study, pooled_table, pooling_keys
 from holmes_fit.recovery.power import power_table
 from holmes_fit.recovery.truths import truth_table
+from holmes_fit.recovery.words import in_words
 from holmes_fit.runs import HasRun, Run, RunResults, read_run, run_of
 from holmes_fit.trials import Cohort
 from holmes_fit.workers import Failure
 
 FOLDER = "recovery"  # within the run that a study is about
 GROUPS = "groups"  # within the study
+SUMMARY = "recovery_summary.txt"
 TEXT = (
     *("subject", "model", "parameter", "like", "scale", "at_bound", "warning", "estimator", "measure", "parameter_a"),
     *("parameter_b", "criterion", "chosen", "against", "rule", "level", "unit", "subset", "verdict"),
@@ -113,6 +115,11 @@ class Recovery(RunResults):
     def sbc_summary(self) -> pd.DataFrame:
         """``sbc_summary.csv``: whether these ranks are uniform."""
         return self._table("sbc_summary.csv")
+
+    @property
+    def summary(self) -> str:
+        """``recovery_summary.txt``: what came of the study, in words."""
+        return (self.folder / SUMMARY).read_text(encoding="utf-8")
 
     @property
     def figures(self) -> list[Path]:
@@ -309,6 +316,8 @@ def carry_out_study(
     ranks_of_groups = _calibrate_groups(plan, run, workers, dask, told)
     write_tables(plan, run, fits, ranks_of_groups)
     draw_figures(Recovery(run))
+    with run.writing(SUMMARY) as path:
+        path.write_text(in_words(Recovery(run)) + "\n", encoding="utf-8")
     return {}
 
 

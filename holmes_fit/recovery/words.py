@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -12,26 +13,14 @@ from holmes_fit.recovery.estimates import measure_of
 from holmes_fit.recovery.pooled import pooling_notes
 from holmes_fit.recovery.power import RULES
 from holmes_fit.recovery.statistics import Estimate
-from holmes_fit.recovery.study import Recovery
+from holmes_fit.reporting.identification import FEWEST_FOR_CORRELATION, HARDLY, HELPS, STRENGTHS, WEAK, strength
 
-# From which correlation of the posterior mean with the truth on.
-STRENGTHS = ((0.8, "well identified"), (0.6, "fairly identified"), (0.3, "weakly identified"))
-HARDLY = "hardly identified"
-WEAK = ("weakly identified", HARDLY)
+if TYPE_CHECKING:
+    from holmes_fit.recovery.study import Recovery
+
 CRITERIA = {"bic": "BIC", "evidence": "evidence", "pooled": "pooling everyone"}
 ENOUGH_POWER = 0.8
 FEW = 50  # people simulated from a model, below which everything is rough
-FEWEST_FOR_CORRELATION = 20  # people, with whom a correlation of 0 is estimated to within .22
-
-HELPS = (
-    "What helps a parameter that is weakly identified: longer or more informative designs, more replicates where the "
-    "likelihood is noisy, and pooling people: a group's mean is known far better than one person's value."
-)
-
-
-def strength(correlation: float) -> str:
-    """Return what a correlation of estimate and truth means for one person's value."""
-    return next((words for least, words in STRENGTHS if correlation >= least), HARDLY)
 
 
 def in_words(study: Recovery) -> str:
@@ -56,7 +45,7 @@ def _lines(study: Recovery) -> Iterator[str]:
             "that is removed is taken instead, which r is if posteriors are right."
         )
     if weak:
-        yield HELPS
+        yield f"What helps a parameter that is weakly identified: {HELPS}"
     yield ""
     if len(study.models) > 1:
         yield from _model_lines(study)
@@ -87,8 +76,7 @@ def _parameter_lines(study: Recovery, model: str) -> Iterator[tuple[str, bool]]:
         at_bound = measure_of(recovery, model, parameter, "at_bound", "ml")
         alike = "the truth is the same for everyone" if n > 1 else "no r of one person"
         said = alike if pd.isna(found.value) else f"r {_with_interval(found)}"
-        by_correlation = not pd.isna(found.value) and n >= FEWEST_FOR_CORRELATION
-        judged = strength(found.value if by_correlation else max(0.0, removed.value) ** 0.5)
+        judged = strength(found.value, removed.value, n)
         if not pd.isna(pooled.value):
             said += f", pooled {pooled.value:.2f}"
         text = (
@@ -157,6 +145,9 @@ def _calibration_lines(study: Recovery) -> Iterator[str]:
         )
     else:
         yield from _verdicts(people, "Calibration", "people")
+        untested = list(dict.fromkeys(people.loc[people["verdict"] == NO_TEST, "model"]))
+        if untested:
+            yield f"Calibration was not tested for {', '.join(untested)}: their truths are not from the fitting prior."
     if len(groups):
         yield from _verdicts(groups, "Calibration of group means and spreads", "groups")
 
@@ -172,10 +163,12 @@ def _verdicts(summary: pd.DataFrame, what: str, units: str) -> Iterator[str]:
         elif failed:
             yield f"{what} {words} FAILS for {', '.join(failed)}: those posteriors cannot be taken at their word."
         else:
-            yield f"{what} {words}: ranks of the truth are uniform for all {len(tested)} parameters."
+            n = f"all {len(tested)} parameters" if len(tested) > 1 else "the one parameter that was tested"
+            yield f"{what} {words}: ranks of the truth are uniform for {n}."
 
 
 def _with_interval(found: Estimate, percent: bool = False) -> str:
-    if percent:
-        return f"{found.value:.0%} ({found.lower:.0%} to {found.upper:.0%})"
-    return f"{found.value:.2f} ({found.lower:.2f} to {found.upper:.2f})"
+    form = ".0%" if percent else ".2f"
+    if pd.isna(found.lower):
+        return f"{found.value:{form}}"
+    return f"{found.value:{form}} ({found.lower:{form}} to {found.upper:{form}})"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from math import nan
 
 import pandas as pd
 
@@ -20,6 +21,7 @@ from holmes_fit.reporting.cohort.names import BASELINES, model_label, parameter_
 from holmes_fit.reporting.cohort.page import Page
 from holmes_fit.reporting.cohort.text import fixed, listed, people, printable, probability, share, whole
 from holmes_fit.reporting.cohort.warnings import noise_warnings, recovery_warnings
+from holmes_fit.reporting.identification import HELPS, WEAK, strength, tells_by_correlation
 
 TITLE = "Can this study tell?"
 CRITERIA = {"pooled": "the group's mixture", "evidence": "evidence", "bic": "BIC"}
@@ -27,12 +29,6 @@ ESTIMATORS = {"pooled": "pooled estimates", "mean": "posterior means", "map": "M
 ESTIMATES = (
     "Points are simulated people. r is the correlation of their estimates with the truth; covered, how many of their "
     "95% intervals hold it."
-)
-WEAKLY = 0.6  # correlation of posterior means with the truth below which one person's value is weakly identified
-FEWEST_FOR_CORRELATION = 20  # people, with whom a correlation of 0 is estimated to within .22
-HELPS = (
-    "Longer or more informative designs help, more replicates where the likelihood is noisy, and above all pooling: a "
-    "group's mean is known far better than one person's value."
 )
 NO_CORRELATIONS = "Parameters of simulated people against the truth."
 NO_RECOVERY = (
@@ -169,21 +165,17 @@ def _measured(data: CohortData, estimator: str, measure: str = "correlation") ->
 
 
 def _weakly_identified(data: CohortData) -> str:
-    """Say which parameters one person's choices can hardly tell, and what helps; nothing if there are none.
-
-    With a few people r can be anything; it is the root of the share of variance removed, if posteriors are right.
-    """
-    rows = _measured(data, "mean")
-    weak = [
-        f"{parameter_label(row['parameter'])} (r = {fixed(row['value'])})"
-        for _, row in rows[(rows["n"] >= FEWEST_FOR_CORRELATION) & (rows["value"] < WEAKLY)].iterrows()
-    ]
-    rows = _measured(data, "mean", "variance_removed")
-    weak += [
-        f"{parameter_label(row['parameter'])} ({share(max(0.0, row['value']))} of the prior's variance removed)"
-        for _, row in rows[(rows["n"] < FEWEST_FOR_CORRELATION) & (rows["value"] < WEAKLY**2)].iterrows()
-    ]
-    return f"Weakly identified by one person's choices alone: {listed(weak)}. {HELPS}" if weak else ""
+    """Say which parameters one person's choices can hardly tell, and what helps; nothing if there are none."""
+    correlations = _measured(data, "mean").set_index("parameter")["value"]
+    weak = []
+    for row in _measured(data, "mean", "variance_removed").to_dict("records"):
+        name, n, removed = str(row["parameter"]), int(row["n"]), float(row["value"])
+        r = float(correlations.get(name, nan))
+        if strength(r, removed, n) in WEAK:
+            by_r = tells_by_correlation(r, n)
+            by = f"r = {fixed(r)}" if by_r else f"{share(max(0.0, removed))} of the prior's variance removed"
+            weak.append(f"{parameter_label(name)} ({by})")
+    return f"Weakly identified by one person's choices alone: {listed(weak)}. What helps: {HELPS}" if weak else ""
 
 
 def _weakest(data: CohortData) -> str:
