@@ -91,3 +91,10 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """Return ``"Did you mean 'x'?"`` for the nearest known name, or nothing where none is near."""
     matches = get_close_matches(name, list(known), n=1, cutoff=0.6)
     return f"Did you mean {matches[0]!r}?" if matches else ""
+
+
+def is_ctrl_c(error: BaseException) -> bool:
+    """Return whether an error is Ctrl-C in disguise: where it arrives in compiled code, Python makes another of it."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return isinstance(error, KeyboardInterrupt)

@@ -242,6 +242,10 @@ def test_ctrl_c_ends_with_130(study: Path, capsys: pytest.CaptureFixture[str], m
     )
     monkeypatch.setattr(trials, "check_data", raising(KeyboardInterrupt()))
     assert run(capsys, *CHECK) == (130, "", "Stopped.\n")
+    in_compiled_code = SystemError("returned a result with an exception set")
+    in_compiled_code.__cause__ = KeyboardInterrupt()
+    monkeypatch.setattr(trials, "check_data", raising(in_compiled_code))
+    assert run(capsys, *CHECK) == (130, "", "Stopped.\n")
     monkeypatch.setattr(replication, "replicate", raising(KeyboardInterrupt()))
     assert asked(capsys, "replicate", "forward", "--out", "again")["error"] == (
         "Stopped. What is done is safe in again; the same command goes on from there."

@@ -44,6 +44,13 @@ def leave(value: float) -> float:
     return value
 
 
+def stop_in_compiled_code(_: float) -> float:
+    """Fail as a function of Numba's does that returns while Ctrl-C arrives."""
+    unpickling = SystemError("_numba_unpickle returned a result with an exception set")
+    unpickling.__cause__ = KeyboardInterrupt()
+    raise SystemError("CPUDispatcher returned a result with an exception set") from unpickling
+
+
 def unsendable(value: float) -> object:
     return (number for number in [value])
 
@@ -114,6 +121,11 @@ def test_a_task_that_exits_is_a_failure(n_workers: int) -> None:
     results = dict(do_all(leave, [1.0, 2.0, 3.0], workers=n_workers))
     assert results.pop(1).kind == "SystemExit"
     assert results == {0: 1.0, 2: 3.0}
+
+
+def test_ctrl_c_in_compiled_code_is_no_failure() -> None:
+    with pytest.raises(KeyboardInterrupt, match=r"^$"):
+        list(do_all(stop_in_compiled_code, [1.0, 2.0], workers=1))
 
 
 def test_a_result_that_cannot_be_sent_is_a_failure() -> None:

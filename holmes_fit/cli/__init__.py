@@ -28,7 +28,7 @@ from holmes_fit.cli.app import app
 from holmes_fit.cli.interrupts import SwallowedCtrlC
 from holmes_fit.cli.libraries import silence_libraries
 from holmes_fit.cli.output import BAD_INPUT, FAILED, FINE, INTERRUPTED, Output, in_one_line
-from holmes_fit.errors import HolmesFitError, InputError
+from holmes_fit.errors import HolmesFitError, InputError, is_ctrl_c
 
 __all__ = [
     "app",
@@ -81,7 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         say.fail(say.when_stopped)
         code = INTERRUPTED
     except Exception as error:
-        stopped = swallowed.is_there()  # which is why something failed
+        stopped = swallowed.is_there() or is_ctrl_c(error)  # which is why something failed
         if debug and not stopped:
             raise
         say.fail(say.when_stopped if stopped else in_one_line(_what_happened(error)))

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-from holmes_fit.errors import InputError, Problem, shown
+from holmes_fit.errors import InputError, Problem, is_ctrl_c, shown
 from holmes_fit.workers.cluster import Cluster
 from holmes_fit.workers.pool import LOST, Failure, Pool
 from holmes_fit.workers.processes import Processes, usable_cores
@@ -78,6 +78,8 @@ def _attempt(function: Callable[[Task], Result], task: Task) -> Result | Failure
         with threadpool_limits(1):
             return function(task)
     except (Exception, SystemExit) as error:
+        if is_ctrl_c(error):  # which stops the work, and is no fault of the task's
+            raise KeyboardInterrupt from error
         return _failure(error)
 
 
