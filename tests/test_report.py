@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 from pypdf import PdfReader
 
 import holmes_fit as hf
+from holmes_fit.errors import InputError
 from holmes_fit.fitting.tables import FAILURES, FITS, MODELS, TREES, TRIALS
 from holmes_fit.reporting.cohort.appendix import without_folders
 from holmes_fit.reporting.cohort.catalogue import PAGES
@@ -343,6 +345,20 @@ def test_figures_are_written_with_what_they_show(run: Path, tmp_path: Path) -> N
     hf.report(run, tmp_path / "some.pdf", pages=["comparison"], figures=tmp_path / "again", force=True)
     for name in ("comparison_people.svg", "comparison_people.png"):
         assert (tmp_path / "again" / name).read_bytes() == (tmp_path / "figures" / name).read_bytes()
+
+
+def test_every_figure_that_is_written_can_be_drawn(run: Path, tmp_path: Path) -> None:
+    of_many = {"behaviour_correct", "people_1", "recovery_holmes"}
+    pages = ["behaviour", "people", "recovery"]
+    _, *written = hf.report(run, tmp_path / "some.pdf", pages=pages, figures=tmp_path / "figures")
+    for name in of_many:
+        ax = Figure().subplots()
+        assert hf.draw(run, name, ax) is ax
+        assert len(ax.child_axes) > 1
+    with pytest.raises(InputError, match="saw 'nothing'") as refused:
+        hf.draw(run, "nothing")
+    names = {path.stem for path in written if path.suffix == ".png"}
+    assert of_many <= names <= set(refused.value.problems[0].allowed.split(", "))
 
 
 # --- Runs
