@@ -146,7 +146,9 @@ def test_what_cannot_be_compared_is_named(fitted: Run) -> None:
     with pytest.raises(InputError, match="models of the run: bias, rescorla_wagner"):
         compare(fitted, ["flat", "holmes"])
     with pytest.raises(InputError, match="at least two models to compare"):
-        compare(fitted, ["bias"])
+        compare(fitted, "bias")
+    with pytest.raises(InputError, match="saw 'nobody'; allowed: someone who was fitted"):
+        compare(fitted, leave_out="nobody")
     with pytest.raises(InputError, match="a covariate of the run: group"):
         compare(fitted, by="groop")
     with pytest.raises(InputError, match="saw only old; allowed: at least two groups with people in them"):

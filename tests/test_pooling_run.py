@@ -46,6 +46,15 @@ def test_unknown_models_and_people_are_named_at_once(fitted: Run) -> None:
         load_lattices(fitted, "bias", leave_out=["nobody"])
 
 
+def test_a_text_is_one_name_and_not_its_letters(fitted: Run) -> None:
+    with pytest.raises(InputError, match="saw 'holmes'; allowed: a model of the run"):
+        pool(fitted, "holmes")
+    with pytest.raises(InputError, match="saw 'nobody'; allowed: someone who was fitted"):
+        pool(fitted, leave_out="nobody")
+    with pytest.raises(InputError, match="formula 'alpha ~ group': saw 'alpha'"):
+        pool(fitted, formulas="alpha ~ group")
+
+
 def test_people_can_be_left_out(fitted: Run) -> None:
     everyone = load_lattices(fitted, "bias").subjects
     assert load_lattices(fitted, "bias", leave_out=[everyone[1]]).subjects == (everyone[0], *everyone[2:])

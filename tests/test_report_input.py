@@ -86,6 +86,11 @@ def test_unknown_presets_and_files(tmp_path: Path) -> None:
         load_settings(tmp_path / "none.toml", PAGE_NAMES)
 
 
+def test_a_text_is_one_page_and_not_its_letters(run: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"saw 'summery'; .* Did you mean 'summary'"):
+        hf.report(run, tmp_path / "one.pdf", pages="summery")
+
+
 # --- The command line
 
 

@@ -33,7 +33,7 @@ from holmes_fit.pooling import (
 from holmes_fit.pooling.lattices import check_same_people
 from holmes_fit.pooling.mixture import check_mixture
 from holmes_fit.pooling.pool import check_enough
-from holmes_fit.pooling.results import OnBegin, to_arviz
+from holmes_fit.pooling.results import OnBegin, listed, to_arviz
 from holmes_fit.pooling.sampling import Diagnostics, counted, diagnose
 from holmes_fit.runs import HasRun, Run, run_of
 from holmes_fit.trials import Cohort, default_group
@@ -218,8 +218,9 @@ def compare(
     ('chain', 'draw', 'group', 'model')
     """
     run, begin, sampling = run_of(run, "fit"), step or (lambda _: None), sampling or Sampling()
+    leave_out = listed(leave_out)
     lattices = {name: load_lattices(run, name, leave_out) for name in fitted_models(run)}
-    chosen = _chosen(models, tuple(lattices))
+    chosen = _chosen(None if models is None else listed(models), tuple(lattices))
     check_same_people(list(lattices.values()))
     groups, group_of, notes = _groups(cohort_of(run), by, next(iter(lattices.values())).subjects)
     _check_people_and_models([lattices[name] for name in chosen])

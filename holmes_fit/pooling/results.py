@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from os import PathLike
 from pathlib import Path
@@ -84,7 +84,8 @@ def pool(
     ('chain', 'draw', 'parameter')
     """
     run, begin = run_of(run, "fit"), step or (lambda _: None)
-    chosen = fitted_models(run) if models is None else tuple(models)
+    formulas, leave_out = listed(formulas), listed(leave_out)
+    chosen = fitted_models(run) if models is None else listed(models)
     loaded = {name: load_lattices(run, name, leave_out) for name in chosen}
     if models is None:
         loaded = {name: lattices for name, lattices in loaded.items() if lattices.axes}
@@ -102,6 +103,11 @@ def pool(
         regressions = second_level(run, formulas, models=list(found), leave_out=leave_out)
         run.write_table("second_level.csv", regressions)
     return found
+
+
+def listed(names: Iterable[str]) -> tuple[str, ...]:
+    """Return names that were given; a text is one of them, and not its letters, although Python would say so."""
+    return (names,) if isinstance(names, str) else tuple(names)
 
 
 def _left_side(formula: str) -> str:

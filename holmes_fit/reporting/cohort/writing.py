@@ -83,7 +83,8 @@ def report(
 
     known = tuple(PAGES)
     settings = preset if isinstance(preset, Settings) else load_settings(preset, known)
-    chosen = tuple(pages) if pages is not None else settings.pages or known
+    given = (pages,) if isinstance(pages, str) else pages  # whose letters would be pages otherwise
+    chosen = tuple(given) if given is not None else settings.pages or known
     check_pages(chosen, known, "option --pages")
     data = read_data(run, by, recovery)
     parts = _parts(data, Path(out), by)
