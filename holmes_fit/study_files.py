@@ -59,6 +59,9 @@ def find_toml(name_or_path: str | os.PathLike[str], folder: StudyFolder, where: 
         If there is no such name and no such file.
     """
     names = shipped_names(folder)
+    allowed = f"the path of a TOML file, or one of {', '.join(names)}"
+    if not isinstance(name_or_path, str | os.PathLike):
+        raise InputError([Problem(where, shown(name_or_path), allowed)])
     if name_or_path in names:
         return study_folder(folder) / f"{name_or_path}.toml"
     path = beside / name_or_path
@@ -67,7 +70,7 @@ def find_toml(name_or_path: str | os.PathLike[str], folder: StudyFolder, where: 
     except (OSError, ValueError):  # a name that the file system cannot hold
         found = False
     if not found:
-        seen, allowed = os.fspath(name_or_path), f"the path of a TOML file, or one of {', '.join(names)}"
+        seen = os.fspath(name_or_path)
         raise InputError([Problem(where, shown(seen), allowed, nearest(seen, names))])
     return path
 

@@ -8,6 +8,7 @@ import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -371,6 +372,20 @@ def test_rescorla_wagner_is_no_worse_than_a_dense_grid() -> None:
         chosen = choice_probability(p_hat[answered], beta, lapse, 0.0, learner.choices[answered])
         best = max(best, float(np.log(chosen).sum(axis=-1).max()))
     assert fitted.models["log_likelihood"].item() > best - 0.01
+
+
+@pytest.mark.parametrize(
+    ("given", "place"),
+    [
+        ({"cohort": "pilot.csv"}, "cohort"),
+        ({"models": None}, "models"),
+        ({"models": 3}, "models"),
+        ({"fix": ["lapse"]}, "fix"),
+    ],
+)
+def test_arguments_of_another_kind_are_named(given: dict[str, Any], place: str, cohort: Cohort) -> None:
+    with pytest.raises(holmes_fit.InputError, match=rf"^argument {place}: saw .*; allowed: "):
+        fit(**{"cohort": cohort, "models": ["flat"], "workers": 1} | given)
 
 
 def test_a_preset_from_python_is_checked() -> None:

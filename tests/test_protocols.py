@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -148,6 +149,12 @@ def test_an_unknown_protocol_lists_the_known_ones(name: str) -> None:
 def test_the_nearest_name_is_suggested() -> None:
     with pytest.raises(InputError, match="Did you mean 'weather_prediction'"):
         load_protocol("wether_prediction")
+
+
+@pytest.mark.parametrize("given", [None, 3, {"title": "a dict"}])
+def test_what_is_no_name_and_no_path_is_no_protocol(given: Any) -> None:
+    with pytest.raises(InputError, match=r"protocol: saw .*; allowed: the path of a TOML file, or one of"):
+        load_protocol(given)
 
 
 def test_a_folder_is_no_protocol(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import os
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -290,6 +291,12 @@ def test_a_spreadsheet_is_to_be_saved_as_csv(tmp_path: Path) -> None:
         file.writestr("xl/workbook.xml", "<workbook/>")
     with pytest.raises(InputError, match=r"saw a binary file.*Save a spreadsheet as CSV"):
         read_cohort(path, read_protocol(PROTOCOL))
+
+
+@pytest.mark.parametrize("data", [None, 3, pd.DataFrame({"subject": ["p01"]})])
+def test_data_are_in_files(data: Any) -> None:
+    with pytest.raises(InputError, match=r"^argument data: saw a \w+; allowed: a CSV file, several, or a folder"):
+        read_cohort(data, "conditioning")
 
 
 def test_places_without_files(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import hashlib
 import json
 import platform
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -148,6 +148,10 @@ def plan_fit(
         Naming everything that cannot be used.
     """
     problems = Problems()
+    if not isinstance(cohort, Cohort):
+        problems.add("argument cohort", cohort, "a cohort", "holmes_fit.read_cohort returns one from a CSV.")
+    if fix is not None and not isinstance(fix, Mapping):
+        problems.add("argument fix", fix, "values by the names of parameters, such as {'lapse': 0.02}")
     chosen = _models(models, problems)
     check_count("seed", seed, problems, least=0)
     settings = _preset(preset, problems)
@@ -160,7 +164,7 @@ def plan_fit(
 
 
 def _models(names: Sequence[str], problems: Problems) -> tuple[Model, ...]:
-    listed = [names] if isinstance(names, str) else list(names)
+    listed = list(names) if isinstance(names, Iterable) and not isinstance(names, str) else [names]
     if not listed:
         problems.add("argument models", Quoted("nothing"), f"one or more of {', '.join(MODELS)}")
     for number, name in enumerate(listed):

@@ -50,6 +50,12 @@ def shown_path(path: Path) -> str:
 
 def find_files(data: DataPath | Iterable[DataPath], reading: Reading, beside: DataPath | None = None) -> list[Path]:
     """Return the files that ``data`` stands for: a file, several, or the CSVs of a folder, without ``beside``."""
+    is_table = hasattr(data, "columns")
+    if is_table or not isinstance(data, Iterable | os.PathLike):
+        seen = Quoted(f"a {type(data).__name__}")
+        advice = "Write it to a CSV first: to_csv('pilot.csv', index=False)." if is_table else ""
+        reading.problems.add("argument data", seen, "a CSV file, several, or a folder", advice)
+        return []
     given = [data] if isinstance(data, (str, os.PathLike)) else list(data)
     if not given:
         reading.problems.add("data", Quoted("no file"), "a file, several files, or a folder of CSV files")
