@@ -302,6 +302,15 @@ main()
     assert "half built" in loud.stderr
 
 
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_a_reader_who_has_had_enough_leaves_no_traceback(more: list[str]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as closed:
+        done = subprocess.run([*PROGRAM, "protocols", *more], stdout=closed, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (1, "")
+
+
 def test_the_package_is_a_program() -> None:
     listed = [subprocess.check_output([*program, "protocols"]) for program in ([HOLMES_FIT], PROGRAM)]
     assert listed[0] == listed[1]

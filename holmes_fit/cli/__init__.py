@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import sys
 from collections.abc import Sequence
 
@@ -86,7 +87,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
             raise
         say.fail(say.when_stopped if stopped else in_one_line(_what_happened(error)))
         code = INTERRUPTED if stopped else FAILED
-    say.end(code)
+    try:
+        say.end(code)
+    except BrokenPipeError:  # whoever reads has had enough, as head has; so Python is not to flush the rest either
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = FAILED
     sys.exit(code)
 
 

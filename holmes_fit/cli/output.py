@@ -118,6 +118,7 @@ class Output:
         }
         json.dump(_as_json(document), sys.stdout, indent=2, allow_nan=False)
         sys.stdout.write("\n")
+        sys.stdout.flush()  # while somebody can still say that nobody reads
 
 
 def shell(command: str, *arguments: object) -> str:
