@@ -69,7 +69,7 @@ def test_pooling_leaves_tables_and_says_what_was_found(run_folder: Path, capsys:
     assert code == 0
     assert out.startswith("bias: 6 people pooled.\n  choice_probability: group median ")
     assert "choice_probability, group: young - old: " in out
-    assert err.startswith("pooling bias ...\nNext:\n  holmes-fit compare ")
+    assert err.startswith("pooling bias ...\nNext:\n  holmes-fit report ")
     run = read_run(run_folder)
     (row,) = run.read_table("pooling.csv", ("warning",)).fillna({"warning": ""}).to_dict("records")
     assert (row["model"], row["n_subjects"], row["formulas"]) == ("bias", 6, formula)
@@ -97,6 +97,7 @@ def test_too_few_draws_end_with_a_warning_and_its_code(
     assert [each["model"] for each in said["models"]] == ["bias"]
     assert {each["quantity"] for each in said["group"]} == {"mean", "median", "spread"}
     assert all(Path(path).is_file() for path in said["written"])
+    assert [each.split()[1] for each in said["next"]] == ["report"]  # one model leaves nothing to compare
     run = read_run(run_folder)
     (row,) = run.read_table("pooling.csv", ("warning",)).to_dict("records")
     assert "not above 400" in row["warning"]

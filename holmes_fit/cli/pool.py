@@ -52,9 +52,10 @@ def pool(
     towards the group), pooling.csv (diagnostics), pooling_prior.csv (what the prior implies), pool_MODEL.nc (ArviZ),
     and with --formula second_level.csv (weighted regressions). Ends with 3 if the chains have not converged.
     """
-    from holmes_fit.pooling import in_words
+    from holmes_fit.pooling import fitted_models, in_words
     from holmes_fit.pooling import pool as pool_run
     from holmes_fit.pooling.results import checks_row, group_table
+    from holmes_fit.runs import read_run
 
     prior, sampling = pooling_of(preset, seed, workers)
     with progress_bars(say.quiet) as begin:
@@ -80,7 +81,8 @@ def pool(
     failed = [name for name, each in found.items() if each.diagnostics.warnings]
     if failed:
         say.warn(not_converged(failed, sampling.draws))
-    say.next(shell("compare", run), shell("report", run, "--out", f"{run}.pdf"))
+    compare = [shell("compare", run)] if len(fitted_models(read_run(run))) > 1 else []
+    say.next(*compare, shell("report", run, "--out", f"{run}.pdf"))
 
 
 def not_converged(what: list[str], draws: int) -> str:
