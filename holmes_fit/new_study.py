@@ -15,9 +15,10 @@ EXAMPLE = "data/example.csv"
 
 # What is laid out, and the template that it comes from.
 LAYOUT = {"README.md": "README.md", PROTOCOL: "my_task.toml", EXAMPLE: "example.csv"}
-# Presets are copied as they are shipped, to be edited.
+# Presets are copied as they are shipped, to be edited and given by their paths. The style sheet is not: it has no path
+# that one could give.
 PRESETS: tuple[StudyFolder, ...] = ("fitting", "reports")
-PRESET_SUFFIXES = (".toml", ".md", ".mplstyle")
+PRESET_SUFFIXES = (".toml", ".md")
 
 
 def create_study(folder: str | os.PathLike[str]) -> tuple[Path, ...]:

@@ -9,6 +9,7 @@ import pytest
 from holmes_fit.cli import main
 from holmes_fit.errors import InputError
 from holmes_fit.new_study import EXAMPLE, PROTOCOL, create_study
+from holmes_fit.presets import load_preset
 from holmes_fit.protocols import load_protocol
 from holmes_fit.protocols.schema import Columns, Exclusions
 from holmes_fit.trials import check_data
@@ -49,6 +50,16 @@ def test_the_four_folders_are_there(tmp_path: Path) -> None:
         "reports",
     }
     assert all(path.stat().st_size for path in written)
+
+
+def test_an_edited_preset_is_used_by_its_path_as_the_readme_says(tmp_path: Path) -> None:
+    written = create_study(tmp_path)
+    assert "`--preset fitting/default.toml`. A name alone" in (tmp_path / "README.md").read_text()
+    path = tmp_path / "fitting" / "default.toml"
+    path.write_text(path.read_text() + "\n[models.flat.lapse]\nfixed = 0.5\n")
+    assert load_preset(path).models
+    assert not load_preset("default").models
+    assert {file.suffix for file in written if file.parent.name in ("fitting", "reports")} == {".toml", ".md"}
 
 
 def test_the_protocol_speaks_of_every_key(tmp_path: Path) -> None:
