@@ -89,8 +89,9 @@ def plain(text: str, limit: int = 60) -> str:
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return ``"Did you mean 'x'?"`` for the nearest known name, or nothing where none is near."""
-    matches = get_close_matches(name, list(known), n=1, cutoff=0.6)
-    return f"Did you mean {matches[0]!r}?" if matches else ""
+    spelt = {each.casefold(): each for each in known}
+    matches = get_close_matches(str(name).casefold(), spelt, n=1, cutoff=0.6)
+    return f"Did you mean {spelt[matches[0]]!r}?" if matches else ""
 
 
 def is_ctrl_c(error: BaseException) -> bool:

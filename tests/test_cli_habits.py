@@ -197,6 +197,8 @@ def test_bad_input_ends_with_2(study: Path, capsys: pytest.CaptureFixture[str]) 
     assert problem["seen"] == "'conditionin'"
     assert problem["advice"] == "Did you mean 'conditioning'?"
     assert "conditionin" in str(said["error"])
+    said = asked(capsys, "check", "dada.csv", *CHECK[2:])  # which goes on to say what was read
+    assert said["error"] == "dada.csv: saw no such file; allowed: a file or a folder. Did you mean 'data.csv'?"
 
 
 @pytest.mark.parametrize(

@@ -147,8 +147,9 @@ def test_an_unknown_protocol_lists_the_known_ones(name: str) -> None:
 
 
 def test_the_nearest_name_is_suggested() -> None:
-    with pytest.raises(InputError, match="Did you mean 'weather_prediction'"):
-        load_protocol("wether_prediction")
+    for name in ("wether_prediction", "WEATHER_PREDICTION"):
+        with pytest.raises(InputError, match="Did you mean 'weather_prediction'"):
+            load_protocol(name)
 
 
 @pytest.mark.parametrize("given", [None, 3, {"title": "a dict"}])

@@ -109,7 +109,7 @@ class Output:
         document = {
             "command": self.command,
             "exit_code": exit_code,
-            "error": "\n".join(self._errors) or None,
+            "error": "\n".join(self._errors or map(in_one_line, self._problems)) or None,
             "problems": [asdict(problem) for problem in self._problems],
             "warnings": self._warnings,
             "written": self._written,
