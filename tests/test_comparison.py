@@ -136,6 +136,7 @@ def test_a_run_is_compared_and_gets_its_tables(fitted: Run) -> None:
     assert list(differences["above"] + differences["below"]) == ["youngold", "youngold"]
     assert len(fitted.read_table("predictive.csv")) > 10
     assert fitted.path("mixture.nc").exists()
+    assert repr(found) == "<Comparison: bias, rescorla_wagner, 6 people>"
     words = in_words(found)
     assert words.startswith("rescorla_wagner describes an estimated ")
     assert "young" in words

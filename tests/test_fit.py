@@ -262,6 +262,7 @@ def test_code_that_results_depend_on_is_there() -> None:
 def test_a_run_is_read_again(fits: Fits) -> None:
     again = holmes_fit.read_fits(fits.folder)
     pd.testing.assert_frame_equal(again.parameters, fits.parameters)
+    assert repr(again) == f"Fits(run=Run(root={fits.folder!r}))"
     with pytest.raises(holmes_fit.InputError, match="no such folder"):
         read_fits(fits.folder / "none")
 

@@ -259,6 +259,7 @@ def pooled() -> Pooled:
 @pytest.mark.slow
 def test_one_parameter_agrees_with_quadrature(pooled: Pooled) -> None:
     """Measured values are normal with the variances added: the posterior is a sum over a grid of (mean, spread)."""
+    assert repr(pooled) == f"<Pooled: {pooled.model}, {len(MEASURED)} people>"
     prior = scaled(GroupPrior(), pooled.merged.axes)
     mean = midpoints(-2, 3, 300)[:, None]
     excess = midpoints(-3.5, 1.5, 300)[None, :]

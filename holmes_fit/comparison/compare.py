@@ -105,6 +105,9 @@ class Comparison:
     diagnostics: Mapping[str, Diagnostics]
     notes: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:  # in a notebook; the arrays would take pages
+        return f"<Comparison: {', '.join(self.mixture.models)}, {len(self.mixture.subjects)} people>"
+
     @cached_property
     def models(self) -> pd.DataFrame:
         """``comparison.csv``: a row for each model."""

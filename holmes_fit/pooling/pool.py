@@ -94,6 +94,9 @@ class Pooled:
     diagnostics: Diagnostics
     errors: LatticeErrors
 
+    def __repr__(self) -> str:  # in a notebook; the arrays would take pages
+        return f"<Pooled: {self.model}, {len(self.lattices.subjects)} people>"
+
     @property
     def model(self) -> str:
         return self.lattices.model

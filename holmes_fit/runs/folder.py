@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -76,7 +76,7 @@ class Run:
     """
 
     root: Path
-    manifest: Manifest
+    manifest: Manifest = field(repr=False)  # which is long, and in a file of the folder
 
     def save_record(self, key: Key, facts: JSON, arrays: Arrays | None = None, error: str = "") -> None:
         """Write the record of one piece of work, whole or not at all.
