@@ -1,6 +1,7 @@
 """Group models against computations that share nothing with them: closed forms, quadrature and plain sums."""
 
 import itertools
+import signal
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,7 @@ from holmes_fit.pooling.lattices import Lattices, merge
 from holmes_fit.pooling.pool import Pooled, group_model, lattice_errors
 from holmes_fit.pooling.priors import Scaled, draw_prior, scaled
 from holmes_fit.pooling.results import group_table, people_table, to_arviz
-from holmes_fit.pooling.sampling import Diagnostics, GroupTerm
+from holmes_fit.pooling.sampling import Diagnostics, GroupTerm, nuts
 from tests.toy_lattices import gaussian_lattices, log_axis
 
 SEED = 20260
@@ -248,6 +249,24 @@ def assert_close(values: np.ndarray, mean: float, sd: float) -> None:
     """Compare draws with a known mean and SD, within four standard errors for 400 effective draws."""
     assert values.mean() == pytest.approx(mean, abs=4 * sd / 20)
     assert values.std() == pytest.approx(sd, rel=4 / np.sqrt(2 * 400))
+
+
+@pytest.mark.parametrize("step", [15, 25])  # before anything is kept, and after that
+def test_ctrl_c_leaves_no_draws_of_some_chains(step: int) -> None:
+    with pm.Model() as model:
+        pm.Normal("mean")
+    done: list[int] = []
+
+    def press_keys() -> None:
+        done.append(1)
+        if len(done) == step:
+            signal.raise_signal(signal.SIGINT)
+
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt, match=r"^$"):
+        nuts(model, Sampling(chains=3, tune=20, draws=20, cores=1), press_keys)
+    assert len(done) == step  # other chains are not begun
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 @pytest.fixture(scope="module")

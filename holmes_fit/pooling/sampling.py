@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import logging
+import signal
+import threading
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
@@ -242,7 +245,12 @@ def nuts(model: pm.Model, sampling: Sampling, on_step: OnStep | None = None) -> 
     level = logger.level
     logger.setLevel(logging.CRITICAL)
     try:
-        with model, warnings.catch_warnings(), config.change_flags(mode=OTHER_MODE):
+        with (
+            _all_or_nothing() as check,
+            model,
+            warnings.catch_warnings(),
+            config.change_flags(mode=OTHER_MODE),
+        ):
             warnings.simplefilter("ignore")
             return pm.sample(
                 draws=sampling.draws,
@@ -253,11 +261,40 @@ def nuts(model: pm.Model, sampling: Sampling, on_step: OnStep | None = None) -> 
                 target_accept=sampling.target_accept,
                 progressbar=False,
                 compute_convergence_checks=False,
-                callback=None if on_step is None else lambda **_: on_step(),
+                callback=lambda **_: check() if on_step is None else (check(), on_step()),
                 compile_kwargs={"mode": MODE},
             )
     finally:
         logger.setLevel(level)
+
+
+@contextmanager
+def _all_or_nothing() -> Iterator[Callable[[], None]]:
+    """Let Ctrl-C end what is done here. PyMC would end one chain, and give the draws of the others as if it were all.
+
+    Gives what is called meanwhile, now and then, so that other chains are not begun.
+    """
+    arrived: list[int] = []
+    handler = signal.getsignal(signal.SIGINT)
+
+    def note(number: int, frame: Any) -> None:
+        arrived.append(number)
+        if callable(handler):
+            handler(number, frame)
+
+    def check() -> None:
+        if arrived:
+            raise KeyboardInterrupt
+
+    watches = threading.current_thread() is threading.main_thread() and callable(handler)
+    if watches:
+        signal.signal(signal.SIGINT, note)
+    try:
+        yield check
+    finally:
+        if watches:
+            signal.signal(signal.SIGINT, handler)
+        check()  # also where too few draws were an error
 
 
 @dataclass(frozen=True)
