@@ -252,6 +252,12 @@ def nuts(model: pm.Model, sampling: Sampling, on_step: OnStep | None = None) -> 
             config.change_flags(mode=OTHER_MODE),
         ):
             warnings.simplefilter("ignore")
+
+            def after_step(**_: Any) -> None:
+                check()
+                if on_step is not None:
+                    on_step()
+
             return pm.sample(
                 draws=sampling.draws,
                 tune=sampling.tune,
@@ -261,7 +267,7 @@ def nuts(model: pm.Model, sampling: Sampling, on_step: OnStep | None = None) -> 
                 target_accept=sampling.target_accept,
                 progressbar=False,
                 compute_convergence_checks=False,
-                callback=lambda **_: check() if on_step is None else (check(), on_step()),
+                callback=after_step,
                 compile_kwargs={"mode": MODE},
             )
     finally:
