@@ -15,9 +15,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from holmes_fit.cli import main, options
+from holmes_fit.cli import main
 from holmes_fit.cli.fit import fit
-from holmes_fit.cli.options import ProgressLines, duration
 from holmes_fit.errors import HolmesFitError, InputError
 from holmes_fit.fitting import cohort, forecast
 from holmes_fit.fitting.person import PersonFit, fit_person
@@ -391,44 +390,6 @@ def test_defaults_are_those_of_python() -> None:
     assert command["seed"] == python["seed"]
     assert command["models"].split(",") == list(python["models"])
     assert command["workers"] is python["workers"] is None
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [
-        (0, "less than a minute"),
-        (44, "less than a minute"),
-        (50, "about 1 minute"),
-        (360, "about 6 minutes"),
-        (5399, "about 90 minutes"),
-        (5401, "about 2 hours"),
-        (47 * 3600, "about 47 hours"),
-        (72 * 3600, "about 3 days"),
-    ],
-)
-def test_durations_in_words(seconds: float, words: str) -> None:
-    assert duration(seconds) == words
-
-
-def test_lines_come_with_every_tenth_and_every_half_minute(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    now = 1000.0
-    monkeypatch.setattr(options.time, "monotonic", lambda: now)
-    lines = ProgressLines("fitting")
-    for done in range(100, 201):
-        lines(done, 200)
-        now += 1.0
-    now += 40
-    printed = capsys.readouterr().err.splitlines()
-    assert printed[0] == "fitting: 100 of 200"
-    assert [line.split()[1] for line in printed] == ["100", "120", "140", "160", "180", "200"]
-    assert printed[1] == "fitting: 120 of 200, about 1 minute left"
-    slow = ProgressLines("fitting")
-    for done in range(5):
-        slow(done, 1000)
-        now += 31.0
-    assert len(capsys.readouterr().err.splitlines()) == 5
 
 
 @pytest.mark.parametrize("name", ["flat", "rescorla_wagner"])

@@ -14,7 +14,7 @@ import pytest
 
 from holmes_fit import comparison, simulate
 from holmes_fit.cli import main
-from holmes_fit.cli.options import pooling_of, progress_bars
+from holmes_fit.cli.options import pooling_of
 from holmes_fit.fitting import fit
 from holmes_fit.pooling import Diagnostics, GroupPrior, Sampling, load_lattices, read_pooled
 from holmes_fit.presets import PoolingSettings, load_preset
@@ -152,15 +152,6 @@ def test_a_comparison_ends_as_its_diagnostics_say(
     assert (given["by"], given["leave_out"]) == ("site", ["s1"])
     assert isinstance(given["sampling"], Sampling)
     assert given["sampling"].seed == 5
-
-
-def test_bars_are_for_terminals(capsys: pytest.CaptureFixture[str]) -> None:
-    with progress_bars(quiet=True) as begin:
-        assert begin is None
-    with progress_bars(quiet=False) as begin:
-        assert begin is not None
-        assert begin("mixing") is None
-    assert capsys.readouterr().err == "mixing ...\n"
 
 
 # --------------------------------------------------------------------------------------------------- settings

@@ -15,10 +15,10 @@ from holmes_fit.cli.options import (
     Workers,
     complete_models,
     pooling_of,
-    progress_bars,
 )
 from holmes_fit.cli.output import Output, rows, shell
 from holmes_fit.cli.pool import not_converged
+from holmes_fit.progress import progress_bars
 
 TABLES = (
     "comparison.csv",
@@ -74,7 +74,7 @@ def compare(
             prior=prior,
             sampling=sampling,
             workers=workers,
-            step=begin,
+            progress=begin,
         )
     words = in_words(found)
     say.found(

@@ -27,9 +27,9 @@ from holmes_fit.cli.options import (
     Workers,
     numbers_by_name,
     observer_of,
-    progress_bar,
 )
 from holmes_fit.cli.output import FAILED, Output, rows, shell
+from holmes_fit.progress import progress_bar
 
 TABLES = ("fits.csv", "models.csv", "trials_fitted.csv", "trees.csv", "search.csv", "failures.csv")
 

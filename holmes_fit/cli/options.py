@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,8 +11,6 @@ import typer
 from holmes_fit.errors import Problems
 
 if TYPE_CHECKING:
-    import rich.progress
-
     from holmes_fit.models import Observer
     from holmes_fit.pooling import GroupPrior, Sampling
     from holmes_fit.study_files import StudyFolder
@@ -175,107 +170,3 @@ def pooling_of(preset: str, seed: int, workers: int | None) -> tuple[GroupPrior,
     said = load_preset(preset).pooling
     prior = GroupPrior(said.mean_sd, said.spread, said.spread_log_sd, said.effect_sd)
     return prior, Sampling(said.chains, said.tune, said.draws, said.target_accept, seed, workers)
-
-
-Progress = Callable[[int, int], None]
-
-
-@contextmanager
-def progress_bar(label: str, quiet: bool, lines: bool = False) -> Iterator[Progress | None]:
-    """Give a function that shows how much is done of how many, or nothing where nobody would see it.
-
-    Parameters
-    ----------
-    label
-        What is being done.
-    quiet
-        Show nothing.
-    lines
-        Without a terminal, print a line now and then, for the log of work that takes long.
-    """
-    if quiet or not (lines or sys.stderr.isatty()):
-        yield None
-    elif not sys.stderr.isatty():
-        yield ProgressLines(label)
-    else:
-        with _bars() as bars:
-            yield _new_bar(bars, label)
-
-
-@contextmanager
-def progress_bars(quiet: bool) -> Iterator[Callable[[str], Progress | None] | None]:
-    """Give a function that begins a bar for what is being done now, in the place of the one before.
-
-    Without a terminal it prints what is begun; if quiet, there is none.
-    """
-    if quiet:
-        yield None
-    elif not sys.stderr.isatty():
-        yield lambda label: typer.echo(f"{label} ...", err=True)
-    else:
-        with _bars() as bars:
-
-            def begin(label: str) -> Progress:
-                for task in bars.task_ids:
-                    bars.remove_task(task)
-                return _new_bar(bars, label)
-
-            yield begin
-
-
-def _bars() -> rich.progress.Progress:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[left]}"))
-    return Progress(*columns, console=Console(stderr=True), transient=True)
-
-
-def _new_bar(bars: rich.progress.Progress, label: str) -> Progress:
-    pace = Pace()
-    task = bars.add_task(label, total=None, left="")
-    return lambda done, total: bars.update(task, completed=done, total=total, left=pace.left(done, total))
-
-
-class Pace:
-    """How long the rest takes, at the pace of the whole time since the first call: single pieces can take long."""
-
-    def __init__(self) -> None:
-        self._begun: tuple[float, int] | None = None  # when, and how much was done already
-
-    def left(self, done: int, total: int) -> str:
-        """Return the time left in words; nothing while it is not known, and when all is done."""
-        now = time.monotonic()
-        begun, before = self._begun = self._begun or (now, done)
-        if done in (before, total):
-            return ""
-        return f"{duration((now - begun) / (done - before) * (total - done))} left"
-
-
-class ProgressLines:
-    """Prints how much is done: at the beginning and the end, with every tenth, and otherwise every half minute."""
-
-    SECONDS = 30.0
-
-    def __init__(self, label: str):
-        self._label = label
-        self._pace = Pace()
-        self._printed: tuple[float, int] | None = None  # when, and how many tenths were done
-
-    def __call__(self, done: int, total: int) -> None:
-        now, tenths = time.monotonic(), 10 * done // total
-        left = self._pace.left(done, total)
-        if self._printed is None or tenths > self._printed[1] or now - self._printed[0] > self.SECONDS:
-            self._printed = now, tenths
-            typer.echo(f"{self._label}: {done} of {total}{f', {left}' if left else ''}", err=True)
-
-
-def duration(seconds: float) -> str:
-    """Return a time in words, about: ``"about 6 minutes"``."""
-    if seconds < 45:
-        return "less than a minute"
-    for unit, length, limit in (("minute", 60, 90 * 60), ("hour", 3600, 48 * 3600), ("day", 86400, float("inf"))):
-        if seconds < limit:
-            count = max(1, round(seconds / length))
-            return f"about {count} {unit}{'' if count == 1 else 's'}"
-    raise ValueError(seconds)

@@ -11,8 +11,9 @@ from typing import Annotated
 import typer
 
 from holmes_fit.cli.app import command
-from holmes_fit.cli.options import Dask, FitPreset, Models, ProtocolName, Seed, Workers, as_number, progress_bar
+from holmes_fit.cli.options import Dask, FitPreset, Models, ProtocolName, Seed, Workers, as_number
 from holmes_fit.cli.output import FAILED, Output, rows
+from holmes_fit.progress import progress_bar
 
 
 @command(

@@ -15,9 +15,9 @@ from holmes_fit.cli.options import (
     Workers,
     complete_models,
     pooling_of,
-    progress_bars,
 )
 from holmes_fit.cli.output import Output, rows, shell
+from holmes_fit.progress import progress_bars
 
 TABLES = ("group.csv", "pooled.csv", "pooling.csv", "pooling_prior.csv")
 
@@ -66,7 +66,7 @@ def pool(
             leave_out=leave_out or (),
             prior=prior,
             sampling=sampling,
-            step=begin,
+            progress=begin,
         )
     words = in_words(found)
     say.found(

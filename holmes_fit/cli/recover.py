@@ -29,10 +29,10 @@ from holmes_fit.cli.options import (
     given_values,
     numbers_by_name,
     observer_of,
-    progress_bar,
     shipped,
 )
 from holmes_fit.cli.output import FAILED, Output, rows, shell
+from holmes_fit.progress import progress_bar
 
 TABLES = (
     "recovery.csv",

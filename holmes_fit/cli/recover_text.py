@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from holmes_fit.cli.check_text import counted
-from holmes_fit.cli.options import duration
 from holmes_fit.errors import plain
 from holmes_fit.fitting.forecast import seconds_of_work
+from holmes_fit.progress import duration
 from holmes_fit.recovery.plan import RecoveryPlan
 from holmes_fit.recovery.study import Recovery, cohort_folder
 from holmes_fit.recovery.words import in_words

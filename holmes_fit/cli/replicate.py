@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from holmes_fit.cli.app import command
-from holmes_fit.cli.options import progress_bar
 from holmes_fit.cli.output import Output, rows
+from holmes_fit.progress import progress_bar
 
 
 @command(

@@ -26,9 +26,9 @@ from holmes_fit.cli.options import (
     given_values,
     numbers_by_name,
     observer_of,
-    progress_bar,
 )
 from holmes_fit.cli.output import Output, shell
+from holmes_fit.progress import progress_bar
 
 
 @command(

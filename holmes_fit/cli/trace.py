@@ -28,9 +28,9 @@ from holmes_fit.cli.options import (
     complete_model,
     given_values,
     observer_of,
-    progress_bar,
 )
 from holmes_fit.cli.output import Output
+from holmes_fit.progress import progress_bar
 
 
 @command(

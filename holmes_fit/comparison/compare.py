@@ -33,8 +33,9 @@ from holmes_fit.pooling import (
 from holmes_fit.pooling.lattices import check_same_people
 from holmes_fit.pooling.mixture import check_mixture
 from holmes_fit.pooling.pool import check_enough
-from holmes_fit.pooling.results import OnBegin, listed, to_arviz
+from holmes_fit.pooling.results import listed, to_arviz
 from holmes_fit.pooling.sampling import Diagnostics, counted, diagnose
+from holmes_fit.progress import OnBegin, watched_steps
 from holmes_fit.runs import HasRun, Run, run_of
 from holmes_fit.trials import Cohort, default_group
 from holmes_fit.trials.summaries import EVERYONE, MOST_GROUPS
@@ -169,7 +170,7 @@ def compare(
     sampling: Sampling | None = None,
     datasets: int = DATASETS,
     workers: int | None = None,
-    step: OnBegin | None = None,
+    progress: OnBegin | bool = True,
 ) -> Comparison:
     """Compare the models of a run, and write the results into its folder.
 
@@ -194,8 +195,9 @@ def compare(
         How many cohorts are simulated for posterior predictive checks.
     workers
         Processes, all usable cores by default. Results do not depend on it.
-    step
-        Called with what is begun; it may return what is called with how much of it is done, and the total.
+    progress
+        Whether to show how much is done, in a terminal or a notebook; or what is called with what is begun, and may
+        return what is called with how much of it is done, and the total.
 
     Returns
     -------
@@ -220,29 +222,32 @@ def compare(
     >>> found.idata.posterior["frequency"].dims  # for ArviZ
     ('chain', 'draw', 'group', 'model')
     """
-    run, begin, sampling = run_of(run, "fit"), step or (lambda _: None), sampling or Sampling()
+    run, sampling = run_of(run, "fit"), sampling or Sampling()
     leave_out = listed(leave_out)
     lattices = {name: load_lattices(run, name, leave_out) for name in fitted_models(run)}
     chosen = _chosen(None if models is None else listed(models), tuple(lattices))
     check_same_people(list(lattices.values()))
     groups, group_of, notes = _groups(cohort_of(run), by, next(iter(lattices.values())).subjects)
     _check_people_and_models([lattices[name] for name in chosen])
-    if not run.path("pooling.csv").exists():
-        pool(run, leave_out=leave_out, prior=prior, sampling=sampling, step=step)
-    posteriors = {name: _posterior(run, each, prior, sampling, begin) for name, each in lattices.items() if each.axes}
-    mixture = mix_models(
-        [lattices[name] for name in chosen],
-        prior=prior,
-        sampling=sampling,
-        on_step=counted(begin("mixing the models"), sampling.steps),
-    )
-    draws = {
-        name: _people_draws(posteriors[name]) if name in posteriors else read_draws(run, name, leave_out)
-        for name in lattices
-    }
-    checks, summary = predictive_checks(
-        run, draws, datasets=datasets, seed=sampling.seed, workers=workers, progress=begin("simulating the people")
-    )
+    with watched_steps(progress) as begin:
+        if not run.path("pooling.csv").exists():
+            pool(run, leave_out=leave_out, prior=prior, sampling=sampling, progress=begin)
+        posteriors = {
+            name: _posterior(run, each, prior, sampling, begin) for name, each in lattices.items() if each.axes
+        }
+        mixture = mix_models(
+            [lattices[name] for name in chosen],
+            prior=prior,
+            sampling=sampling,
+            on_step=counted(begin("mixing the models"), sampling.steps),
+        )
+        draws = {
+            name: _people_draws(posteriors[name]) if name in posteriors else read_draws(run, name, leave_out)
+            for name in lattices
+        }
+        checks, summary = predictive_checks(
+            run, draws, datasets=datasets, seed=sampling.seed, workers=workers, progress=begin("simulating the people")
+        )
     found = Comparison(
         run=run,
         mixture=mixture,

@@ -7,7 +7,7 @@ outside, the model misses something, however well it does against other models.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 
@@ -20,6 +20,7 @@ from holmes_fit.comparison.predictive_draws import FittedModel, PeopleDraws, rea
 from holmes_fit.errors import HolmesFitError, InputError, Problem, Problems, nearest, plain
 from holmes_fit.models import check_count
 from holmes_fit.pooling import fitted_models
+from holmes_fit.progress import OnProgress
 from holmes_fit.protocols import Protocol
 from holmes_fit.runs import Run
 from holmes_fit.simulation.answers import Answering, Counts, count_answers
@@ -44,8 +45,6 @@ COLUMNS = (
     "p_value",
 )
 SUMMARY = ("model", "group", "measure", "n_bins", "rmse", "share_inside", "p_value")
-
-OnProgress = Callable[[int, int], None]
 
 
 def predictive_checks(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from os import PathLike
@@ -21,6 +21,7 @@ from holmes_fit.fitting.tables import TEXT_COLUMNS, write_tables
 from holmes_fit.lattice import Task
 from holmes_fit.models import Observer, check_count
 from holmes_fit.presets import Preset
+from holmes_fit.progress import OnProgress, watched
 from holmes_fit.runs import Key, Run, RunResults, run_of
 from holmes_fit.trials import MISSED, Cohort, write_trials
 from holmes_fit.workers import Failure, do_all, usable_cores
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 
 # Exceptions that the same task may well be spared another time: it is left undone, not recorded as impossible.
 WORTH_ANOTHER_TRY = ("MemoryError", "OSError")
-
-OnProgress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -88,7 +87,7 @@ def fit(
     observer: Observer | None = None,
     workers: int | None = None,
     dask: str | None = None,
-    progress: OnProgress | None = None,
+    progress: OnProgress | bool = True,
 ) -> Fits:
     """Fit everyone in a cohort with every model.
 
@@ -119,7 +118,8 @@ def fit(
     dask
         The address of the scheduler of a Dask cluster that does the work instead.
     progress
-        Called with the number of fits that are done, and their total.
+        Whether to show how much is done, in a terminal or a notebook; or what is called with the number of fits that
+        are done, and their total.
 
     Returns
     -------
@@ -149,8 +149,8 @@ def fit(
     """
     plan = plan_fit(cohort, models, preset=preset, fix=fix, seed=seed, observer=observer)
     check_workers(workers)
-    with plan.open(_temporary_folder() if out is None else out) as run:
-        lost = carry_out(plan, run, run.progress().missing, workers=workers, dask=dask, progress=progress)
+    with plan.open(_temporary_folder() if out is None else out) as run, watched(progress, "fitting") as told:
+        lost = carry_out(plan, run, run.progress().missing, workers=workers, dask=dask, progress=told)
     if lost:
         raise HolmesFitError(lost_text(lost))
     return Fits(run)

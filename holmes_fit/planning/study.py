@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -20,6 +20,7 @@ from holmes_fit.planning.question import DONE, KIND, PEOPLE, SUBJECTS, Question,
 from holmes_fit.planning.words import recommendation, summary
 from holmes_fit.pooling import load_lattices
 from holmes_fit.presets import Preset
+from holmes_fit.progress import OnProgress, watched
 from holmes_fit.protocols import Protocol
 from holmes_fit.recovery.choosing import scores_of
 from holmes_fit.recovery.estimates import people_table
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
 
 TEXT = ("model", "parameter", "against", "rule", "subject", "scale", "at_bound", "warning")
 SUMMARY = "plan_summary.txt"
-
-OnProgress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -97,7 +96,7 @@ def plan(
     seed: int = 0,
     workers: int | None = None,
     dask: str | None = None,
-    progress: OnProgress | None = None,
+    progress: OnProgress | bool = True,
 ) -> StudyPlan:
     """Say how many trials and participants a study needs.
 
@@ -127,7 +126,8 @@ def plan(
     workers, dask
         As for :func:`holmes_fit.fit`.
     progress
-        Called with the number of fits that are done, and their total.
+        Whether to show how much is done, in a terminal or a notebook; or what is called with the number of fits that
+        are done, and their total.
 
     Returns
     -------
@@ -154,8 +154,8 @@ def plan(
     'Figure'
     """
     question = ask(protocol, trials, subjects, models=models, people=people, preset=preset, seed=seed, workers=workers)
-    with question.open(out) as run:
-        lost = carry_out_plan(question, run, workers=workers, dask=dask, progress=progress)
+    with question.open(out) as run, watched(progress, "fitting") as told:
+        lost = carry_out_plan(question, run, workers=workers, dask=dask, progress=told)
     if lost:
         raise HolmesFitError(lost_text(lost))
     return StudyPlan(run)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from os import PathLike
 from pathlib import Path
@@ -19,15 +19,14 @@ from holmes_fit.errors import Problems, nearest
 from holmes_fit.pooling.lattices import Lattices, fitted_models, load_lattices
 from holmes_fit.pooling.pool import Pooled, pool_people, prior_draws
 from holmes_fit.pooling.priors import GroupPrior, prior_predictive
-from holmes_fit.pooling.sampling import OnProgress, Sampling, counted
+from holmes_fit.pooling.sampling import Sampling, counted
 from holmes_fit.pooling.second_level import second_level
+from holmes_fit.progress import OnBegin, watched_steps
 from holmes_fit.runs import HasRun, Run, run_of
 from holmes_fit.spaces import FreeParameter
 
 INTERVAL = (0.025, 0.5, 0.975)
 PRIOR_DRAWS = 500
-
-OnBegin = Callable[[str], OnProgress | None]
 
 
 def pool(
@@ -38,7 +37,7 @@ def pool(
     leave_out: Collection[str] = (),
     prior: GroupPrior | None = None,
     sampling: Sampling | None = None,
-    step: OnBegin | None = None,
+    progress: OnBegin | bool = True,
 ) -> dict[str, Pooled]:
     """Pool the people of a run, model by model, and write the results into its folder.
 
@@ -58,8 +57,9 @@ def pool(
         People who are not pooled.
     prior, sampling
         See :func:`pool_people`.
-    step
-        Called with what is begun; it may return what is called with the steps that are done, and their total.
+    progress
+        Whether to show how much is done, in a terminal or a notebook; or what is called with what is begun, and may
+        return what is called with the steps that are done, and their total.
 
     Returns
     -------
@@ -83,7 +83,7 @@ def pool(
     >>> holmes.idata.posterior["mean"].dims  # for ArviZ
     ('chain', 'draw', 'parameter')
     """
-    run, begin = run_of(run, "fit"), step or (lambda _: None)
+    run = run_of(run, "fit")
     formulas, leave_out = listed(formulas), listed(leave_out)
     chosen = fitted_models(run) if models is None else listed(models)
     loaded = {name: load_lattices(run, name, leave_out) for name in chosen}
@@ -92,12 +92,13 @@ def pool(
     _check_formulas(formulas, [name for lattices in loaded.values() for name in lattices.names])
     people = run.read_table("subjects.csv", ("subject",)) if formulas else None
     found = {}
-    for name, lattices in loaded.items():
-        own = [text for text in formulas if _left_side(text) in lattices.names]
-        on_step = counted(begin(f"pooling {name}"), (sampling or Sampling()).steps)
-        found[name] = pool_people(
-            lattices, formulas=own, people=people, prior=prior, sampling=sampling, on_step=on_step
-        )
+    with watched_steps(progress) as begin:
+        for name, lattices in loaded.items():
+            own = [text for text in formulas if _left_side(text) in lattices.names]
+            on_step = counted(begin(f"pooling {name}"), (sampling or Sampling()).steps)
+            found[name] = pool_people(
+                lattices, formulas=own, people=people, prior=prior, sampling=sampling, on_step=on_step
+            )
     write_pooled(run, list(found.values()))
     if formulas:
         regressions = second_level(run, formulas, models=list(found), leave_out=leave_out)

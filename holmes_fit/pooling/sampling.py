@@ -25,6 +25,7 @@ from holmes_fit.pooling.contraction import LEAST, WeightedSums
 from holmes_fit.pooling.draws import TINY, Designs, GroupDraws
 from holmes_fit.pooling.lattices import Lattices, MergedAxis, MergedLattices
 from holmes_fit.pooling.priors import Scaled
+from holmes_fit.progress import OnProgress
 from holmes_fit.workers import usable_cores
 
 # PyTensor's default wants a C++ compiler, and finds no BLAS.
@@ -218,7 +219,6 @@ def _jointly(weights: list[Any]) -> Any:
 
 
 OnStep = Callable[[], None]
-OnProgress = Callable[[int, int], None]
 
 
 def counted(progress: OnProgress | None, total: int) -> OnStep | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from os import PathLike
@@ -17,6 +17,7 @@ from holmes_fit.fitting.cohort import carry_out, check_workers, lost_text
 from holmes_fit.models import Observer
 from holmes_fit.pooling import Sampling
 from holmes_fit.presets import Preset
+from holmes_fit.progress import OnProgress, watched
 from holmes_fit.protocols import Protocol
 from holmes_fit.recovery.calibration import person_ranks, sbc_summary
 from holmes_fit.recovery.choosing import confusion_table, model_table, scores_of
@@ -39,8 +40,6 @@ TEXT = (
     *("subject", "model", "parameter", "like", "scale", "at_bound", "warning", "estimator", "measure", "parameter_a"),
     *("parameter_b", "criterion", "chosen", "against", "rule", "level", "unit", "subset", "verdict"),
 )
-
-OnProgress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -149,7 +148,7 @@ def recover(
     sampling: Sampling | None = None,
     workers: int | None = None,
     dask: str | None = None,
-    progress: OnProgress | None = None,
+    progress: OnProgress | bool = True,
 ) -> Recovery:
     """Simulate people, fit them, and compare what was found with the truth.
 
@@ -188,7 +187,8 @@ def recover(
     workers, dask
         As for :func:`holmes_fit.fit`.
     progress
-        Called with the number of pieces of work that are done, and their total: fits and groups.
+        Whether to show how much is done, in a terminal or a notebook; or what is called with the number of pieces of
+        work that are done, and their total: fits and groups.
 
     Returns
     -------
@@ -229,8 +229,8 @@ def recover(
         sampling=sampling,
     )
     folder = default_folder(out, from_run)
-    with plan.open(folder) as run:
-        lost = carry_out_study(plan, run, workers=workers, dask=dask, progress=progress)
+    with plan.open(folder) as run, watched(progress, "recovering") as told:
+        lost = carry_out_study(plan, run, workers=workers, dask=dask, progress=told)
     if lost:
         raise HolmesFitError(lost_text(lost))
     return Recovery(run)

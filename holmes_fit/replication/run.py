@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
 from holmes_fit.errors import Problems, nearest
 from holmes_fit.models import check_count
+from holmes_fit.progress import OnProgress
 from holmes_fit.replication.differences import READINGS, difference_table, dissected
 from holmes_fit.replication.pdf import write_report
 from holmes_fit.replication.results import StudyResult, analyse, write_csv, write_pictures, write_tables
@@ -33,8 +34,6 @@ Which = Literal["backward", "forward", "conditioning", "ablation", "sweep", "all
 WHICH: tuple[str, ...] = get_args(Which)
 REPORT = "replication.pdf"
 
-Progress = Callable[[int, int], None]
-
 
 @dataclass(frozen=True)
 class Replication:
@@ -51,7 +50,7 @@ def replicate(
     quick: bool = False,
     as_published: bool = False,
     workers: int | None = None,
-    progress: Progress | None = None,
+    progress: OnProgress | None = None,
     sizes: Sizes | None = None,
 ) -> Replication:
     """Run the paper's simulations and set each result beside the published one.
@@ -140,7 +139,7 @@ def _chunks(
 
 
 def run_chunks(
-    store: Store, jobs: dict[str, Job], chunks: Iterable[Chunk], workers: int, progress: Progress | None
+    store: Store, jobs: dict[str, Job], chunks: Iterable[Chunk], workers: int, progress: OnProgress | None
 ) -> None:
     """Run the chunks that are not there yet, over several processes, and save each as soon as it is done."""
     from joblib import Parallel, delayed
