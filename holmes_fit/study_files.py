@@ -65,14 +65,19 @@ def find_toml(name_or_path: str | os.PathLike[str], folder: StudyFolder, where: 
     if name_or_path in names:
         return study_folder(folder) / f"{name_or_path}.toml"
     path = beside / name_or_path
-    try:
-        found = path.is_file()
-    except (OSError, ValueError):  # a name that the file system cannot hold
-        found = False
-    if not found:
+    if not _is_file(path):
         seen = os.fspath(name_or_path)
-        raise InputError([Problem(where, shown(seen), allowed, nearest(seen, names))])
+        local = Path(folder) / f"{path.name}.toml"  # of a study that holmes-fit init has laid out
+        advice = f"Did you mean {str(local)!r}?" if _is_file(beside / local) else nearest(seen, names)
+        raise InputError([Problem(where, shown(seen), allowed, advice)])
     return path
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # a name that the file system cannot hold
+        return False
 
 
 def read_toml(path: Path) -> dict[str, Any]:

@@ -109,25 +109,27 @@ def test_too_few_draws_end_with_a_warning_and_its_code(
 
 
 @pytest.mark.parametrize(
-    ("mixture", "group", "code", "said"),
+    ("mixture", "group", "evidence", "code", "said"),
     [
-        (GOOD, GOOD, 0, ""),
-        (BAD, GOOD, 3, "Not converged: the mixture. Do not report"),
-        (BAD, BAD, 3, "Not converged: the mixture, the group of flat. Do not report"),
-        (GOOD, BAD, 3, "Not converged: the group of flat. Do not report"),
+        (GOOD, GOOD, [], 0, ""),
+        (BAD, GOOD, [], 3, "Not converged: the mixture. Do not report"),
+        (BAD, BAD, [], 3, "Not converged: the mixture, the group of flat. Do not report"),
+        (GOOD, BAD, [], 3, "Not converged: the group of flat. Do not report"),
+        (GOOD, GOOD, ["the evidences are noisy"], 3, "Do not report these numbers: the evidences are noisy."),
     ],
 )
 def test_a_comparison_ends_as_its_diagnostics_say(
     mixture: Diagnostics,
     group: Diagnostics,
+    evidence: list[str],
     code: int,
     said: str,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     found = SimpleNamespace(
-        converged=code == 0,
-        mixture=SimpleNamespace(diagnostics=mixture),
+        converged=mixture is GOOD and group is GOOD,
+        mixture=SimpleNamespace(diagnostics=mixture, evidence_warnings=evidence),
         diagnostics={"flat": group},
         models=pd.DataFrame({"model": ["flat", "holmes"], "exceedance": [0.25, np.nan]}),
         frequencies=pd.DataFrame(),

@@ -104,3 +104,10 @@ def test_odd_folder_names_are_fine(tmp_path: Path) -> None:
     for name in ("$a_b$", "🙂", "[red]x[/red]", "with blanks"):
         assert run("init", str(tmp_path / name)) == 0
         assert (tmp_path / name / PROTOCOL).is_file()
+
+
+def test_a_protocol_of_the_study_is_suggested_by_its_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    create_study(tmp_path / "study")
+    monkeypatch.chdir(tmp_path / "study")
+    with pytest.raises(InputError, match=r"Did you mean 'protocols/my_task.toml'\?"):
+        load_protocol("my_task")

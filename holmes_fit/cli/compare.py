@@ -59,7 +59,8 @@ def compare(
 
     Results go to the run folder: comparison.csv (a row a model), model_probabilities.csv (a row a person and model),
     frequencies.csv, frequency_differences.csv, mixture.csv, mixture.nc (ArviZ), predictive.csv, predictive_summary.csv.
-    A run that is not pooled yet is pooled first. Ends with 3 if the chains have not converged.
+    A run that is not pooled yet is pooled first. Ends with 3 if the chains have not converged, or the
+    evidences are too noisy to be compared.
     """
     from holmes_fit.comparison import compare as compare_models
     from holmes_fit.comparison import in_words
@@ -91,4 +92,6 @@ def compare(
         groups = [f"the group of {name}" for name, own in found.diagnostics.items() if own.warnings]
         mixture = ["the mixture"] if found.mixture.diagnostics.warnings else []
         say.warn(not_converged(mixture + groups, sampling.draws))
+    for text in found.mixture.evidence_warnings:
+        say.warn(f"Do not report these numbers: {text}.")
     say.next(shell("recover", "--from", run), shell("report", run, "--out", f"{run}.pdf"))

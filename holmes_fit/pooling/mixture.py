@@ -94,15 +94,19 @@ class Mixture:
     @property
     def warnings(self) -> list[str]:
         """What a reader must know before using the results; nothing if all is well."""
-        found = self.diagnostics.warnings
+        return [*self.diagnostics.warnings, *self.evidence_warnings]
+
+    @property
+    def evidence_warnings(self) -> list[str]:
+        """What a reader must know of the Monte Carlo error of the evidences; nothing if it could be carried through."""
         share = float(np.mean(self.k_hat > LARGEST_K_HAT))
-        if share > FAILING_SHARE:
-            found.append(
-                f"the Monte Carlo error of the evidences is too large to be carried through ({share:.0%} of the "
-                f"imputations have a k-hat above {LARGEST_K_HAT}): frequencies are less certain than they look; fit "
-                "with more replicates"
-            )
-        return found
+        if share <= FAILING_SHARE:
+            return []
+        return [
+            f"the Monte Carlo error of the evidences is too large to be carried through ({share:.0%} of the "
+            f"imputations have a k-hat above {LARGEST_K_HAT}): frequencies are less certain than they look; fit "
+            "with more replicates"
+        ]
 
 
 def mix_models(
