@@ -41,7 +41,7 @@ from holmes_fit.recovery import (
     simulate_people,
     words,
 )
-from holmes_fit.recovery.calibration import NO_TEST, SBC, SUMMARY
+from holmes_fit.recovery.calibration import NO_TEST, SBC, SUMMARY, TOO_FEW
 from holmes_fit.recovery.choosing import CONFUSION, MODEL_RECOVERY
 from holmes_fit.recovery.estimates import ERRORS, PEOPLE, RECOVERY, measure_of
 from holmes_fit.recovery.people import Generated
@@ -341,9 +341,16 @@ def test_models_whose_calibration_was_not_tested_are_named(study: Recovery) -> N
     lines = list(words._calibration_lines(cast("Recovery", SimpleNamespace(sbc_summary=fixed))))
     (other,) = set(summary["model"]) - {"bias"}
     assert f"Calibration was not tested for {other}: their truths are not from the fitting prior." in lines
-    assert (
-        lines[1] == "Calibration over all people: ranks of the truth are uniform for the one parameter that was tested."
-    )
+    assert lines[1] == "Calibration over all people: ranks of the truth are uniform for the one parameter."
+
+
+def test_models_with_too_few_people_for_a_test_are_named(study: Recovery) -> None:
+    summary = study.sbc_summary
+    few = summary.assign(verdict=summary["verdict"].where(summary["model"] == "bias", TOO_FEW))
+    (other,) = set(summary["model"]) - {"bias"}
+    lines = list(words._calibration_lines(cast("Recovery", SimpleNamespace(sbc_summary=few))))
+    tested = "ranks of the truth are uniform for the one parameter that could be tested."
+    assert lines[1] == f"Calibration over all people: {tested} There are too few people of {other} to tell."
 
 
 # --- draws

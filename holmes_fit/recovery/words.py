@@ -158,13 +158,15 @@ def _verdicts(summary: pd.DataFrame, what: str, units: str) -> Iterator[str]:
         own = summary[summary["subset"] == subset]
         tested = own[~own["verdict"].isin([NO_TEST, TOO_FEW])]
         failed = [f"{row.parameter} of {row.model}" for row in tested[tested["verdict"] == FAILS].itertuples()]
+        few = list(dict.fromkeys(own.loc[own["verdict"] == TOO_FEW, "model"]))
+        but = f" There are too few {units} of {', '.join(few)} to tell." if few else ""
         if tested.empty:
             yield f"{what} {words}: too few {units} to tell."
         elif failed:
-            yield f"{what} {words} FAILS for {', '.join(failed)}: those posteriors cannot be taken at their word."
+            yield f"{what} {words} FAILS for {', '.join(failed)}: those posteriors cannot be taken at their word.{but}"
         else:
-            n = f"all {len(tested)} parameters" if len(tested) > 1 else "the one parameter that was tested"
-            yield f"{what} {words}: ranks of the truth are uniform for {n}."
+            n = f"all {len(tested)} parameters" if len(tested) > 1 else "the one parameter"
+            yield f"{what} {words}: ranks of the truth are uniform for {n}{' that could be tested' if few else ''}.{but}"
 
 
 def _with_interval(found: Estimate, percent: bool = False) -> str:
