@@ -166,7 +166,8 @@ def _verdicts(summary: pd.DataFrame, what: str, units: str) -> Iterator[str]:
             yield f"{what} {words} FAILS for {', '.join(failed)}: those posteriors cannot be taken at their word.{but}"
         else:
             n = f"all {len(tested)} parameters" if len(tested) > 1 else "the one parameter"
-            yield f"{what} {words}: ranks of the truth are uniform for {n}{' that could be tested' if few else ''}.{but}"
+            n += " that could be tested" if few else ""
+            yield f"{what} {words}: ranks of the truth are uniform for {n}.{but}"
 
 
 def _with_interval(found: Estimate, percent: bool = False) -> str:
