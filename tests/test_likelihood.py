@@ -151,12 +151,12 @@ def test_same_draws_whatever_the_number_of_replicates_and_the_other_learners() -
     everyone = traces_of(model, cohort.learners, values, observer, 0, Replicates(6, 10))
     second = traces_of(model, cohort.learners[1:2], values, observer, 0, Replicates(2, 12))
     np.testing.assert_array_equal(everyone.p_hat[1][2:4], second.p_hat[0])
-    assert not np.array_equal(everyone.p_hat[0], everyone.p_hat[1])
 
 
-def test_restarts_have_draws_of_their_own() -> None:
+@pytest.mark.parametrize("changed", [{"restart": "after a break"}, {"subject": "somebody else"}])
+def test_people_and_restarts_with_the_same_trials_have_draws_of_their_own(changed: dict[str, str]) -> None:
     first = simulate("conditioning", "holmes", 1, seed=1).cohort.learners[0]
-    again = replace(first, restart="after a break")
+    again = replace(first, **changed)  # type: ignore[arg-type]
     values = {"alpha": 0.7, "omega": 0.4, "depth_scale": 1.0}
     traces = traces_of(MODELS["holmes"], [first, again], values, Observer(particles=20), 0, Replicates(2))
     assert not np.array_equal(*traces.p_hat)
