@@ -15,7 +15,7 @@ import pytest
 import typer
 
 from holmes_fit import replication, trials
-from holmes_fit.cli import app, main, options
+from holmes_fit.cli import app, main
 from holmes_fit.cli.app import ORDER
 from holmes_fit.fitting import cohort
 from holmes_fit.fitting.person import PersonFit
@@ -339,13 +339,6 @@ def test_what_a_library_prints_is_no_json(
 
 
 # --- colours and libraries
-
-
-def test_bars_have_no_colours_where_none_are_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    assert not options._bars().console.no_color
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert options._bars().console.no_color
 
 
 @pytest.mark.parametrize(("wanted", "heard"), [("", False), ("default", True)])

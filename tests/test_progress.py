@@ -107,3 +107,10 @@ def test_fits_say_in_a_notebook_how_many_are_done(
     assert capsys.readouterr().err.splitlines()[::2] == ["fitting: 0 of 2", "fitting: 2 of 2"]
     fit(people(2), ["bias"], preset="quick", workers=1, progress=False)
     assert capsys.readouterr().err == ""
+
+
+def test_bars_have_no_colours_where_none_are_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert not progress._bars().console.no_color
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert progress._bars().console.no_color
