@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,6 +23,10 @@ def _digest_of_sources() -> str:
 # numba compiles a function anew when its own file changes, but not when a function that it calls changes in another
 # file. So every state of the filters' sources has a cache of its own. This must happen before numba is imported.
 os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / ".pytest_cache" / "numba" / _digest_of_sources()))
+
+# A shell lets background jobs ignore Ctrl-C, and their children with them. The tests of Ctrl-C are to pass there, too.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -10,7 +10,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from holmes_fit.recovery import power
 from holmes_fit.recovery.power import RULES, exceedance, power_table
-from holmes_fit.recovery.statistics import bias, bootstrapped, correlation, rank_correlation, rmse, share
+from holmes_fit.recovery.statistics import Measure, bias, bootstrapped, correlation, rank_correlation, rmse, share
 from holmes_fit.uniformity import SIMULATIONS, binned, chi_square_p, ecdf_band, ecdf_p, rank_of
 
 SEED = 71
@@ -182,9 +182,19 @@ def test_a_model_that_nobody_was_fitted_with_has_no_power() -> None:
     assert power_table(evidence, SEED).empty
 
 
-@pytest.mark.parametrize(("people", "has_interval"), [(1, False), (2, False), (4, False), (5, True)])
-def test_a_handful_of_people_gives_no_interval(people: int, has_interval: bool) -> None:
+@pytest.mark.parametrize(
+    ("people", "measure", "has_interval"),
+    [
+        (2, correlation, False),
+        (4, correlation, False),
+        (4, rank_correlation, False),
+        (5, correlation, True),
+        (1, rmse, False),
+        (2, rmse, True),
+    ],
+)
+def test_a_handful_of_people_gives_no_interval(people: int, measure: Measure, has_interval: bool) -> None:
     truth, estimate = np.arange(people) + 1.0, np.array([1.0, 3.0, 2.0, 5.0, 4.0])[:people]
-    found = bootstrapped(rmse, truth, estimate, np.random.default_rng(0))
+    found = bootstrapped(measure, truth, estimate, np.random.default_rng(0))
     assert np.isfinite(found.value)
     assert np.isfinite([found.lower, found.upper]).all() == has_interval

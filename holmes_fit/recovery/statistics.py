@@ -11,7 +11,7 @@ from scipy.stats import binomtest, rankdata
 
 RESAMPLES = 2000
 LEVEL = 0.95
-FEWEST_FOR_BOOTSTRAP = 5  # people; two of them have a correlation of 1 or -1 however often they are drawn
+FEWEST_CORRELATED = 5  # people, for an interval; two have a correlation of 1 or -1 however often they are drawn
 
 Values = NDArray[np.float64]
 Measure = Callable[[Values, Values], Values]
@@ -59,7 +59,7 @@ def bootstrapped(measure: Measure, one: Values, other: Values, rng: np.random.Ge
     if not len(one):
         return NOTHING
     value = float(measure(one, other))
-    if len(one) < FEWEST_FOR_BOOTSTRAP:
+    if len(one) < (FEWEST_CORRELATED if measure in (correlation, rank_correlation) else 2):
         return Estimate(value, np.nan, np.nan)
     chosen = rng.integers(len(one), size=(RESAMPLES, len(one)))
     return Estimate(value, *percentiles(measure(one[chosen], other[chosen])))
