@@ -206,7 +206,7 @@ def test_check_counts_missed_answers_and_names_exclusions(tmp_path: Path, capsys
     assert "missed     2 answers (50.0%)" in out
     assert "excluded   1 person; answers of 1 person" in out
     assert "c: person left out; min_answered: saw 0, allowed: at least 1" in out
-    assert "b: answers count as missed; rt: saw 1 answers outside, allowed: 0 to 5" in out
+    assert "b: answers count as missed; rt: saw 1 answer outside, allowed: 0 to 5" in out
 
 
 def test_check_lists_every_problem(data: Path, capsys: pytest.CaptureFixture[str]) -> None:

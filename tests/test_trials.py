@@ -99,6 +99,9 @@ def semicolons(text: str) -> str:
 VARIANTS = {
     "semicolon and decimal comma": (semicolons(ROWS), "utf-8"),
     "tab": (ROWS.replace(",", "\t"), "utf-8"),
+    "a hint for Excel": ("sep=,\n" + ROWS, "utf-8"),
+    "a hint for Excel, and semicolons": ("sep=;\r\n" + semicolons(ROWS).replace("\n", "\r\n"), "utf-8-sig"),
+    "a hint for Excel, in quotes, and tabs": ('"sep=\t"\n' + ROWS.replace(",", "\t"), "utf-16"),
     "byte order mark": (ROWS, "utf-8-sig"),
     "UTF-16": (ROWS.replace(",", "\t"), "utf-16"),
     "CRLF": (ROWS.replace("\n", "\r\n"), "utf-8"),
@@ -402,7 +405,7 @@ def test_slow_answers_count_as_missed_and_their_rows_stay(tmp_path: Path) -> Non
     assert cohort.learners[1].observations.n_trials == 2
     assert cohort.trials["excluded_choice"].tolist() == [pd.NA, pd.NA, pd.NA, 0, pd.NA]
     assert cohort.exclusions.to_dict("records") == [
-        {"subject": "b", "rule": "rt", "seen": "1 answers outside", "allowed": "0 to 1"}
+        {"subject": "b", "rule": "rt", "seen": "1 answer outside", "allowed": "0 to 1"}
         | {"consequence": "answers count as missed"}
     ]
 

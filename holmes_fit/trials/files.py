@@ -18,6 +18,7 @@ DataPath = str | os.PathLike[str]
 
 SUFFIXES = (".csv", ".tsv", ".txt")
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab"}
+HINT = re.compile(r'"?sep=.?"?\s*', re.IGNORECASE)  # a line for Excel, which says how to read the rest
 CHUNK = 2_000  # rows that are held as Python strings at a time
 TEXT_NEEDED = "a text file of comma-, semicolon- or tab-separated values"
 
@@ -169,7 +170,7 @@ def _is_binary(text: str) -> bool:
 
 
 def _first_line(opened: io.TextIOWrapper) -> str:
-    line = next((line for line in opened if line.strip()), "")
+    line = next((line for line in opened if line.strip() and not HINT.fullmatch(line)), "")
     opened.seek(0)
     return line
 
@@ -192,7 +193,7 @@ class _Records:
 
     def __init__(self, opened: io.TextIOWrapper, separator: str, name: str, reading: Reading) -> None:
         self._reader = csv.reader(opened, delimiter=separator, strict=True)
-        self._name, self._reading = name, reading
+        self._separator, self._name, self._reading = separator, name, reading
 
     def chunks(self, size: int) -> Iterator[tuple[list[int], list[list[str]]]]:
         """Give lists of records, and the lines on which they start."""
@@ -215,8 +216,9 @@ class _Records:
             yield starts, rows
 
     def first(self) -> list[str]:
-        """Return the first record that is not blank."""
-        return next((rows[0] for _, rows in self.chunks(size=1) if any(rows[0])), [])
+        """Return the first record that is neither blank nor a hint for Excel."""
+        records = (rows[0] for _, rows in self.chunks(size=1))
+        return next((cells for cells in records if any(cells) and not HINT.fullmatch(self._separator.join(cells))), [])
 
 
 def _header(cells: list[str], name: str, reading: Reading) -> list[str] | None:
@@ -252,7 +254,7 @@ def _read_rows(records: _Records, header: list[str], name: str, builder: TableBu
 
 
 def _report_ragged(ragged: _Ragged, width: int, name: str, reading: Reading) -> None:
-    allowed = f"{width} cells, as in the header"
+    allowed = f"{width} {'cell' if width == 1 else 'cells'}, as in the header"
     advice = "Numbers with decimal commas need semicolons or tabs between columns."
     for line, cells in ragged.rows:
         reading.problems.add(f"{name}, row {line}", Quoted(f"{cells} cells"), allowed, advice if cells > width else "")
