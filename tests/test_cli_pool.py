@@ -87,9 +87,14 @@ def test_too_few_draws_end_with_a_warning_and_its_code(
     run_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Two chains of 50 draws cannot have 400 effective ones."""
+    earlier, own = ("pool_holmes.nc", "second_level.csv"), "pool_notes.nc"
+    for name in (*earlier, own):
+        (run_folder / name).write_text("of another time")
     command = ["pool", run_folder, "--preset", preset(tmp_path, chains=2, tune=50, draws=50), "--workers", 1]
     code, out, err = call(capsys, *command, "--quiet", "--json")
     assert code == 3
+    # What lies beside the new tables belongs to them, or is not ours.
+    assert [(run_folder / name).exists() for name in (*earlier, own)] == [False, False, True]
     assert err.startswith("Not converged: bias. Do not report these numbers. Take more draws: ")
     assert "draws = 100" in err
     said = json.loads(out)

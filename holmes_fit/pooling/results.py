@@ -16,6 +16,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from holmes_fit.errors import Problems, nearest
+from holmes_fit.models import MODELS
 from holmes_fit.pooling.lattices import Lattices, fitted_models, load_lattices
 from holmes_fit.pooling.pool import Pooled, pool_people, prior_draws
 from holmes_fit.pooling.priors import GroupPrior, prior_predictive
@@ -103,7 +104,15 @@ def pool(
     if formulas:
         regressions = second_level(run, formulas, models=list(found), leave_out=leave_out)
         run.write_table("second_level.csv", regressions)
+    _remove_earlier(run, found, regressed=bool(formulas))
     return found
+
+
+def _remove_earlier(run: Run, found: Collection[str], regressed: bool) -> None:
+    """Remove what an earlier pooling of other models, or by other formulas, has left beside the new tables."""
+    stale = [f"pool_{name}.nc" for name in MODELS if name not in found]
+    for name in stale if regressed else [*stale, "second_level.csv"]:
+        run.path(name).unlink(missing_ok=True)
 
 
 def listed(names: Iterable[str]) -> tuple[str, ...]:
