@@ -71,6 +71,8 @@ def trace_cohort(
     chosen = find_model(model)
     given = dict(values or {})
     problems = Problems()
+    if not isinstance(cohort, Cohort):
+        problems.add("argument cohort", cohort, "a cohort", "holmes_fit.read_cohort returns one from a CSV.")
     check_values(chosen, given, problems)
     check_count("replicates", replicates, problems)
     check_count("seed", seed, problems, least=0)

@@ -19,6 +19,8 @@ from holmes_fit.parameters import Parameter, Scale
 
 Kind = Literal["fixed", "lognormal", "logitnormal", "normal", "uniform", "loguniform"]
 
+FEWEST_IN_GROUP = 3  # people; of fewer, nobody can see how they are spread
+
 # What a text such as "lognormal:0.8,0.5" means.
 FORMS: dict[Kind, str] = {
     "lognormal": "lognormal:MEDIAN,SD_OF_THE_LOG",

@@ -327,3 +327,5 @@ def test_bad_arguments_of_a_trace_are_named_at_once() -> None:
     with pytest.raises(InputError, match="argument alpha") as raised:
         hf.trace_cohort(cohort, "flat", {"alpha": -1, "beta": 3}, replicates=0, seed=-1)
     assert len(raised.value.problems) == 4
+    with pytest.raises(InputError, match=r"argument cohort: saw 'pilot\.csv'; allowed: a cohort"):
+        hf.trace_cohort("pilot.csv")  # type: ignore[arg-type]

@@ -89,7 +89,7 @@ def fit(
         seed=seed,
         observer=observer_of(particles, resampling, branch_counts, sticky_by, max_depth, max_branches),
     )
-    check_workers(workers)
+    check_workers(workers, dask)
     with plan.open(out, shlex.join(["holmes-fit", *sys.argv[1:]])) as run:
         before = run.progress()
         say.note(beginning(plan, before, workers, dask))
@@ -104,5 +104,14 @@ def fit(
     if lost:
         say.fail(lost_text(lost))
         raise typer.Exit(FAILED)
-    last = shell("compare", out) if len(plan.models) > 1 else shell("report", out, "--out", f"{out}.pdf")
-    say.next(shell("pool", out), last)
+    say.next(*_next(out, len(fits.models["subject"].unique()), len(plan.models)))
+
+
+def _next(out: Path, people: int, models: int) -> list[str]:
+    """Return the commands that lead on from fits: people who are too few for a group have nothing but a report."""
+    from holmes_fit.populations import FEWEST_IN_GROUP
+
+    report = shell("report", out, "--out", f"{out}.pdf")
+    if people < FEWEST_IN_GROUP:
+        return [report]
+    return [shell("pool", out), shell("compare", out) if models > 1 else report]

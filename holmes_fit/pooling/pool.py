@@ -17,12 +17,12 @@ from holmes_fit.pooling.draws import Designs, GroupDraws, People, half_lattices
 from holmes_fit.pooling.lattices import Lattices, MergedAxis, MergedLattices, merge
 from holmes_fit.pooling.priors import GroupPrior, draw_prior, scaled
 from holmes_fit.pooling.sampling import Diagnostics, GroupTerm, OnStep, Sampling, diagnose, nuts
+from holmes_fit.populations import FEWEST_IN_GROUP
 
 if TYPE_CHECKING:
     import arviz as az
     import pandas as pd
 
-FEWEST = 3  # people; with fewer, a spread is nothing but its prior
 FOR_PEOPLE = 500  # draws of the group over which a person's posterior is averaged
 FOR_ERRORS = 100
 DRAWS_OF_PERSON = 1000
@@ -248,10 +248,10 @@ def _no_covariates(lattices: Lattices) -> pd.DataFrame:
 def check_enough(lattices: Lattices, problems: Problems) -> None:
     """Refuse too few people."""
     people = len(lattices.subjects)
-    if people < FEWEST:
+    if people < FEWEST_IN_GROUP:
         seen = Quoted("one person" if people == 1 else f"{people} people")
         advice = "A group's spread cannot be seen from fewer."
-        problems.add(f"model {lattices.model}", seen, f"at least {FEWEST} people", advice)
+        problems.add(f"model {lattices.model}", seen, f"at least {FEWEST_IN_GROUP} people", advice)
 
 
 def _check(lattices: Lattices) -> None:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from holmes_fit.errors import InputError, Problem
 from holmes_fit.fitting import Fits
 from holmes_fit.pooling import Lattices, Sampling, load_lattices, mix_models, pool_people, write_pooled
-from holmes_fit.pooling.pool import FEWEST
+from holmes_fit.populations import FEWEST_IN_GROUP
 from holmes_fit.recovery.statistics import percentiles
 from holmes_fit.runs import Key, Record, Run
 from holmes_fit.study_files import PACKAGE
@@ -129,8 +129,8 @@ def _pool(models: Sequence[str], name: str, fits: Sequence[Fits], sampling: Samp
 def _mix(models: Sequence[str], name: str, fits: Sequence[Fits], sampling: Sampling) -> Found:
     lattices = [_joined([_fitted_with_all(each, model) for each in fits]) for model in models]
     people = len(lattices[0].subjects)
-    if people < FEWEST:
-        raise InputError([Problem("mixture", f"{people} people", f"at least {FEWEST} people")])
+    if people < FEWEST_IN_GROUP:
+        raise InputError([Problem("mixture", f"{people} people", f"at least {FEWEST_IN_GROUP} people")])
     mixture = mix_models(lattices, sampling=sampling)
     frequency = mixture.frequency[:, 0]
     lower, upper = np.transpose([percentiles(each) for each in frequency.T])

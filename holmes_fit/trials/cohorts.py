@@ -71,6 +71,9 @@ class Cohort:
     exclusions: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=list(EXCLUSION_COLUMNS)))
     notes: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:  # in a notebook; the trials would take pages
+        return f"<Cohort: {len(self.subjects)} people, {len(self.trials):,} trials, protocol {self.protocol.name}>"
+
 
 def build_cohort(
     trials: pd.DataFrame,
