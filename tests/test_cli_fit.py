@@ -73,12 +73,8 @@ def test_a_run_says_what_it_does_and_what_came_of_it(study: Study, capsys: pytes
     assert said[1].startswith("This is a first look: few replicates.")
     assert said[2] == "That takes less than a minute with 1 process."
     assert said[3] == "fitting: 0 of 4"
-    assert said[-4:] == [
-        "fitting: 4 of 4",
-        "Next:",
-        f"  holmes-fit pool {study.out}",
-        f"  holmes-fit compare {study.out}",
-    ]
+    report = f"  holmes-fit report {study.out} --out {study.out}.pdf"
+    assert said[-3:] == ["fitting: 4 of 4", "Next:", report]  # two people are no group
     table = [line.split() for line in out.splitlines()]
     assert table[0] == ["model", "people", "alpha", "omega", "log", "evidence", "noisy", "at", "a", "bound"]
     assert table[1][:2] == ["flat", "2"]
@@ -91,6 +87,22 @@ def test_a_run_says_what_it_does_and_what_came_of_it(study: Study, capsys: pytes
     assert f"Tables are in {study.out}" in out
     command = read_run(study.out).manifest.about["command"]
     assert command == shlex.join(["holmes-fit", *sys.argv[1:]])  # as it was typed; here, the arguments of pytest
+
+
+def test_a_group_is_pooled_next_and_its_models_compared(study: Study, capsys: pytest.CaptureFixture[str]) -> None:
+    study.write(people(3))
+    _, _, err = run(capsys, *study.command(models="bias,rescorla_wagner"))
+    assert err.splitlines()[-2:] == [f"  holmes-fit pool {study.out}", f"  holmes-fit compare {study.out}"]
+
+
+def test_a_cluster_that_is_not_there_is_refused_before_anything_is_written(
+    study: Study, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("distributed")
+    monkeypatch.setattr("holmes_fit.workers.cluster.CONNECT_SECONDS", 1)
+    code, _, err = run(capsys, *study.command("--dask", "tcp://127.0.0.1:1"))
+    assert (code, study.out.exists()) == (2, False)
+    assert "option --dask: saw 'tcp://127.0.0.1:1'" in err
 
 
 def test_the_same_command_goes_on(study: Study, capsys: pytest.CaptureFixture[str]) -> None:

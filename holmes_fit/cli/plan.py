@@ -67,6 +67,7 @@ def plan(
         preset="quick" if quick else preset or "default",
         seed=seed,
         workers=workers,
+        dask=dask,
     )
     folder = out or _default_folder(question.protocol.name, quick)
     say.when_stopped = stopped(folder)

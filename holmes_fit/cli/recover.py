@@ -156,7 +156,6 @@ def recover(
         raise typer.BadParameter(f"--from RUN has its own parameters; {', '.join(values)} cannot be given")
     folder = Path(default_folder(out, from_run))
     say.when_stopped = stopped(folder)
-    check_workers(workers)
     plan = plan_recovery(
         None if like else protocol,
         like=read_cohort(like, protocol, participants) if like and protocol else None,
@@ -170,6 +169,7 @@ def recover(
         seed=seed,
         observer=None if from_run is not None else observer,
     )
+    check_workers(workers, dask)
     with plan.open(folder, shlex.join(["holmes-fit", *sys.argv[1:]])) as run:
         say.note(beginning(plan, run, workers, dask))
         with progress_bar("recovering", say.quiet, lines=True) as progress:

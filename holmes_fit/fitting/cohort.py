@@ -24,7 +24,7 @@ from holmes_fit.presets import Preset
 from holmes_fit.progress import OnProgress, watched
 from holmes_fit.runs import Key, Run, RunResults, run_of
 from holmes_fit.trials import MISSED, Cohort, write_trials
-from holmes_fit.workers import Failure, do_all, usable_cores
+from holmes_fit.workers import Failure, check_cluster, do_all, usable_cores
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -148,7 +148,7 @@ def fit(
     'a first look...'
     """
     plan = plan_fit(cohort, models, preset=preset, fix=fix, seed=seed, observer=observer)
-    check_workers(workers)
+    check_workers(workers, dask)
     with plan.open(_temporary_folder() if out is None else out) as run, watched(progress, "fitting") as told:
         lost = carry_out(plan, run, run.progress().missing, workers=workers, dask=dask, progress=told)
     if lost:
@@ -184,12 +184,14 @@ def _temporary_folder() -> str:
     return folder
 
 
-def check_workers(workers: int | None) -> None:
-    """Refuse a number of workers that is none."""
+def check_workers(workers: int | None, dask: str | None = None) -> None:
+    """Refuse a number of workers that is none, or a cluster that does no work, before anything is written."""
     problems = Problems()
     if workers is not None:
         check_count("workers", workers, problems)
     problems.raise_if_any()
+    if dask is not None:
+        check_cluster(dask)
 
 
 def carry_out(

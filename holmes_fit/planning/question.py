@@ -18,6 +18,7 @@ from holmes_fit.fitting.cohort import check_workers
 from holmes_fit.fitting.plan import Plan, plan_fit
 from holmes_fit.models import check_count
 from holmes_fit.planning.lengths import MOST_TRIALS, possible_trials, step_of, with_trials
+from holmes_fit.populations import FEWEST_IN_GROUP
 from holmes_fit.presets import Preset
 from holmes_fit.protocols import Protocol, load_protocol
 from holmes_fit.recovery import RecoveryPlan, plan_recovery
@@ -29,7 +30,7 @@ KIND = "plan"
 DONE: Key = (KIND, "tables")  # the record that is there when all tables are
 SUBJECTS = (10, 20, 40, 80)
 PEOPLE = 24
-FEWEST_PEOPLE, LARGEST_GROUP = 3, 1000
+LARGEST_GROUP = 1000
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,7 @@ def ask(
     preset: str | Path | Preset = "default",
     seed: int = 0,
     workers: int | None = None,
+    dask: str | None = None,
 ) -> Question:
     """Check what is asked for, and simulate the people. The parameters are those of :func:`holmes_fit.plan`.
 
@@ -107,10 +109,10 @@ def ask(
     loaded = _protocol(protocol, problems)
     lengths = _counts("trials", trials, 1, MOST_TRIALS, problems)
     sizes = _counts("subjects", subjects, 2, LARGEST_GROUP, problems)
-    check_count("people", people, problems, least=FEWEST_PEOPLE)
+    check_count("people", people, problems, least=FEWEST_IN_GROUP)
     fits = _fits(loaded, models, preset, seed, problems)
     try:
-        check_workers(workers)
+        check_workers(workers, dask)
     except InputError as error:
         problems.found += error.problems
     resized = {} if loaded is None else _resized(loaded, lengths, problems)

@@ -153,7 +153,9 @@ def plan(
     >>> type(study.figure()).__name__
     'Figure'
     """
-    question = ask(protocol, trials, subjects, models=models, people=people, preset=preset, seed=seed, workers=workers)
+    question = ask(
+        protocol, trials, subjects, models=models, people=people, preset=preset, seed=seed, workers=workers, dask=dask
+    )
     with question.open(out) as run, watched(progress, "fitting") as told:
         lost = carry_out_plan(question, run, workers=workers, dask=dask, progress=told)
     if lost:

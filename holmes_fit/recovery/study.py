@@ -213,7 +213,7 @@ def recover(
     >>> sorted(study.confusion["criterion"].unique())
     ['bic', 'evidence', 'pooled']
     """
-    check_workers(workers)
+    check_workers(workers, dask)
     plan = plan_recovery(
         protocol,
         like=like,

@@ -90,6 +90,11 @@ class Cluster:
             logging.getLogger(name).setLevel(level)
 
 
+def check_cluster(address: str) -> None:
+    """Refuse the address of a cluster that cannot do the work: no scheduler, no workers, or another version there."""
+    Cluster(address).close(())
+
+
 def _find_scheduler(address: str) -> None:
     """Make sure that a scheduler answers; a client that finds none goes on trying for long after it was given up."""
     from distributed import rpc
