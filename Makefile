@@ -126,7 +126,7 @@ fuzz: env ## Spoil the files of every reader, for a long time
 	HOLMES_FIT_FUZZ=$(FUZZ) HOLMES_FIT_FUZZ_SEED=$(FUZZ_SEED) \
 		"$(BIN)/python" -m pytest -n 2 --timeout 7200 tests/test_fuzz_readers.py tests/test_fuzz_runs.py
 
-audit: env ## List the licences of all dependencies
+audit: env ## Check versions and licences of all dependencies
 	"$(BIN)/python" -m benchmarks.audit
 
 wheel: env ## Build the wheel, and try it with no repository around

@@ -33,24 +33,27 @@ def plan_figure(table: pd.DataFrame, power: pd.DataFrame, models: Sequence[str],
     """
     from matplotlib.figure import Figure
 
-    from holmes_fit.reporting.planning_figures import interval_lines, power_by_size
-    from holmes_fit.reporting.recovery_figures import color_of
+    from holmes_fit.reporting.cohort.figures_recovery import draw_interval_shares, draw_power
+    from holmes_fit.reporting.cohort.names import model_color, model_label
     from holmes_fit.reporting.style import use_style
 
     with use_style():
         figure = Figure(figsize=(WIDTH, ROW * len(models) + (TOP if label else 0)))
         axes = figure.subplots(len(models), 2 if len(power) else 1, squeeze=False)
         for number, model in enumerate(models):
-            color = color_of(model, number)
+            color = model_color(model, models)
             own = table[table["model"] == model]
             if len(own):
-                interval_lines(axes[number, 0], own, color)
-            axes[number, 0].set_title(f"One person who follows {model}")
+                draw_interval_shares(axes[number, 0], own, color)
+            axes[number, 0].set_title(f"One person who follows {model_label(model)}", parse_math=False)
+            axes[number, 0].set_ylabel("share of the prior's interval")
             if len(power):
                 against = hardest(power, model)
                 rows = power[(power["model"] == model) & (power["against"] == against) & (power["frequency"] == MOST)]
-                power_by_size(axes[number, 1], rows, color)
-                axes[number, 1].set_title(f"Three in four follow {model}, one {against}")
+                draw_power(axes[number, 1], rows, "trials", "{:g} trials".format, color)
+                title = f"Three in four follow {model_label(model)}, one {model_label(against)}"
+                axes[number, 1].set_title(title, parse_math=False)
+                axes[number, 1].set_ylabel("power")
         if label:
             figure.suptitle(f"This is {label.split(':')[0]}; do not report it", x=0.01, ha="left", fontsize=8)
         return figure

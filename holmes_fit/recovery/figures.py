@@ -43,12 +43,12 @@ Drawn = tuple[str, Callable[["Figure"], None], float]
 def _figures(study: Recovery) -> Iterator[Drawn]:
     people, recovery, ranks = study.people, study.parameters, study.sbc
     models = [model for model in study.models if model in set(people["model"])]
-    for number, model in enumerate(models):
+    for model in models:
         own = people[people["model"] == model]
         rows = 2 if own["pooled"].notna().any() else 1
-        yield f"estimates_{model}", partial(_estimates, people=own, number=number), rows
+        yield f"estimates_{model}", partial(_estimates, people=own, models=models), rows
         for kind, of_kind in _kinds_of_ranks(ranks[ranks["model"] == model]):
-            yield f"sbc_{model}{kind}", partial(_ranks, ranks=of_kind, number=number), 2
+            yield f"sbc_{model}{kind}", partial(_ranks, ranks=of_kind, models=models), 2
     yield "recovery", partial(_measures, recovery=recovery, models=models), 1.6 * len(models)
     if len(study.models) > 1:
         confusion = study.confusion
@@ -70,76 +70,81 @@ def _kinds_of_ranks(ranks: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
             yield f"_group_{quantity}", chosen
 
 
-def _estimates(figure: Figure, people: pd.DataFrame, number: int) -> None:
-    from holmes_fit.reporting.recovery_figures import color_of, truth_and_estimate
+def _estimates(figure: Figure, people: pd.DataFrame, models: list[str]) -> None:
+    from holmes_fit.reporting.cohort.figures_recovery import draw_recovery
+    from holmes_fit.reporting.cohort.names import model_color, parameter_label
 
     parameters = list(dict.fromkeys(people["parameter"]))
-    kinds = [False, True] if people["pooled"].notna().any() else [False]
-    axes = figure.subplots(len(kinds), len(parameters), squeeze=False)
-    color = color_of(str(people["model"].iloc[0]), number)
-    for row, is_pooled in enumerate(kinds):
+    estimators = ["mean", "pooled"] if people["pooled"].notna().any() else ["mean"]
+    axes = figure.subplots(len(estimators), len(parameters), squeeze=False)
+    color = model_color(str(people["model"].iloc[0]), models)
+    for row, estimator in enumerate(estimators):
+        axes[row, 0].set_ylabel("posterior mean" if estimator == "mean" else "pooled estimate")
         for column, parameter in enumerate(parameters):
-            own = people[people["parameter"] == parameter]
-            if is_pooled:
-                own = own[own["pooled"].notna()]
-            ax = truth_and_estimate(axes[row, column], own, color, is_pooled)
-            ax.set_title(f"{parameter}, pooled" if is_pooled else parameter)
-            ax.set_ylabel(ax.get_ylabel() if column == 0 else "")
+            own = people[(people["parameter"] == parameter) & people[estimator].notna()]
+            ax = draw_recovery(axes[row, column], own, estimator, color)
+            ax.set_title(parameter_label(parameter), parse_math=False)
+            ax.set_xlabel("truth")
     figure.supxlabel("Lines: 95% intervals. Open circles: the interval misses the truth.", fontsize=7)
 
 
-def _ranks(figure: Figure, ranks: pd.DataFrame, number: int) -> None:
-    from holmes_fit.reporting.recovery_figures import color_of, rank_ecdf, rank_histogram
+def _ranks(figure: Figure, ranks: pd.DataFrame, models: list[str]) -> None:
+    from holmes_fit.reporting.cohort.figures_recovery import draw_rank_ecdf, draw_ranks
+    from holmes_fit.reporting.cohort.names import model_color, parameter_label
 
     parameters = list(dict.fromkeys(ranks["parameter"]))
     axes = figure.subplots(2, len(parameters), squeeze=False)
-    color = color_of(str(ranks["model"].iloc[0]), number)
+    color = model_color(str(ranks["model"].iloc[0]), models)
+    axes[0, 0].set_ylabel("groups" if ranks["level"].iloc[0] == "group" else "people")
+    axes[1, 0].set_ylabel("ECDF − uniform")
     for column, parameter in enumerate(parameters):
         own = ranks[ranks["parameter"] == parameter]
-        ax = rank_histogram(axes[0, column], own, color)
-        ax.set_title(parameter)
-        ax.set_ylabel("groups" if own["level"].iloc[0] == "group" else "people")
-        rank_ecdf(axes[1, column], own, color)
-    for ax in axes[:, 1:].flat:
-        ax.set_ylabel("")
+        draw_ranks(axes[0, column], own, color).set_title(parameter_label(parameter), parse_math=False)
+        draw_rank_ecdf(axes[1, column], own, color)
 
 
 def _measures(figure: Figure, recovery: pd.DataFrame, models: list[str]) -> None:
-    from holmes_fit.reporting.recovery_figures import coverage_points, measure_points
+    from holmes_fit.reporting.cohort.figures_recovery import draw_coverage, draw_measure
+    from holmes_fit.reporting.cohort.names import model_label
 
     axes = figure.subplots(len(models), 3, squeeze=False)
     for row, model in enumerate(models):
-        ax = measure_points(axes[row, 0], recovery, "correlation", model, row)
+        ax = draw_measure(axes[row, 0], recovery, "correlation", model, models)
         ax.set_title("correlation with the truth")
-        ax.set_ylabel(model)
+        ax.set_ylabel(model_label(model), parse_math=False)
         ax.set_ylim(min(0.0, ax.get_ylim()[0]), 1.02)
-        ax = measure_points(axes[row, 1], recovery, "variance_removed", model, row)
+        ax = draw_measure(axes[row, 1], recovery, "variance_removed", model, models)
         ax.set_title("prior variance removed")
         ax.set_ylim(min(0.0, ax.get_ylim()[0]), 1.02)
-        coverage_points(axes[row, 2], recovery, model, row).set_title("coverage of 95% intervals")
-        for ax in axes[row]:
-            ax.tick_params(axis="x", labelrotation=20)
+        draw_coverage(axes[row, 2], recovery, model, models).set_title("coverage of 95% intervals")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper right", ncols=4)
 
 
 def _confusion(figure: Figure, confusion: pd.DataFrame, criteria: list[str]) -> None:
-    from holmes_fit.reporting.recovery_figures import choice_matrix
+    from holmes_fit.reporting.cohort.figures_recovery import draw_confusion
 
+    models = list(dict.fromkeys(confusion["truth"]))
     axes = figure.subplots(len(criteria), 2, squeeze=False, sharex=True, sharey=True)
     for row, criterion in enumerate(criteria):
-        choice_matrix(axes[row, 0], confusion, criterion).set_title(f"{criterion}: share chosen")
-        choice_matrix(axes[row, 1], confusion, criterion, inverted=True).set_title(f"{criterion}: P(truth | chosen)")
+        rows = confusion[confusion["criterion"] == criterion]
+        draw_confusion(axes[row, 0], rows, models).set_title(f"{criterion}: share chosen")
+        draw_confusion(axes[row, 1], rows, models, "inversion").set_title(f"{criterion}: P(truth | chosen)")
     for ax in axes.flat:
         ax.label_outer()
 
 
 def _power(figure: Figure, power: pd.DataFrame) -> None:
-    from holmes_fit.reporting.recovery_figures import power_curves
+    from holmes_fit.reporting.cohort.figures_recovery import draw_power
+    from holmes_fit.reporting.cohort.names import model_color, model_label
 
     pairs = list(dict.fromkeys(zip(power["model"], power["against"], strict=True)))
     model, against = next((pair for pair in pairs if pair == ("holmes", "flat")), pairs[0])
     rules = list(dict.fromkeys(power["rule"]))
     axes = figure.subplots(1, len(rules), squeeze=False)[0]
+    own = power[(power["model"] == model) & (power["against"] == against)]
     for ax, rule in zip(axes, rules, strict=True):
-        power_curves(ax, power, model, against, rule).set_title(rule)
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper right", ncols=4)
+        draw_power(ax, own[own["rule"] == rule], "frequency", "{:.0%}".format, model_color(model)).set_title(rule)
+    axes[0].set_ylabel(
+        f"power to find {model_label(model)}\nmore frequent than {model_label(against)}", parse_math=False
+    )
+    figure.supxlabel(f"Lines: true shares of {model_label(model)}. Bars: 95% intervals.", fontsize=7, parse_math=False)

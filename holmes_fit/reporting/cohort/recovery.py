@@ -17,7 +17,7 @@ from holmes_fit.reporting.cohort.figures_recovery import (
     draw_power,
     draw_recovery,
 )
-from holmes_fit.reporting.cohort.names import BASELINES, model_label, parameter_label
+from holmes_fit.reporting.cohort.names import BASELINES, model_color, model_label, parameter_label
 from holmes_fit.reporting.cohort.page import Page
 from holmes_fit.reporting.cohort.text import fixed, listed, people, printable, probability, share, whole
 from holmes_fit.reporting.cohort.warnings import noise_warnings, recovery_warnings
@@ -27,8 +27,8 @@ TITLE = "Can this study tell?"
 CRITERIA = {"pooled": "the group's mixture", "evidence": "evidence", "bic": "BIC"}
 ESTIMATORS = {"pooled": "pooled estimates", "mean": "posterior means", "map": "MAP estimates", "ml": "ML estimates"}
 ESTIMATES = (
-    "Points are simulated people. r is the correlation of their estimates with the truth; covered, how many of their "
-    "95% intervals hold it."
+    "Points are simulated people with their 95% intervals; open points have intervals that miss the truth. r is the "
+    "correlation of estimates with the truth; covered, how many intervals hold it."
 )
 NO_CORRELATIONS = "Parameters of simulated people against the truth."
 NO_RECOVERY = (
@@ -113,7 +113,7 @@ def confusion_panel(data: CohortData, rows: pd.DataFrame, name: str) -> Panel:
         name,
         partial(draw_confusion, rows=rows, models=models),
         f"Simulated people, told apart by {criterion}",
-        "Rows add up to 100%.",
+        "Rows add up to 100%. Below: numbers, and 95% intervals.",
         table=rows,
     )
 
@@ -179,13 +179,28 @@ def _weakly_identified(data: CohortData) -> str:
 
 
 def _weakest(data: CohortData) -> str:
+    """Say which parameters are recovered best and least: by correlations, if there are people enough for them."""
     rows = _measured(data, _estimator(data))
     if len(rows) < 2:
         return ""
+    if not tells_by_correlation(float(rows["value"].iloc[0]), int(rows["n"].min())):
+        return _least_removed(data)
     low, high = rows.iloc[0], rows.iloc[-1]
     return (
         f"Under {model_label(data.lead_model)}, {parameter_label(high['parameter'])} is recovered best "
         f"(r = {fixed(high['value'])}) and {parameter_label(low['parameter'])} least (r = {fixed(low['value'])})."
+    )
+
+
+def _least_removed(data: CohortData) -> str:
+    rows = _measured(data, "mean", "variance_removed")
+    if len(rows) < 2:
+        return ""
+    low, high = rows.iloc[0], rows.iloc[-1]
+    return (
+        f"Under {model_label(data.lead_model)}, a person's choices tell {parameter_label(high['parameter'])} best "
+        f"({share(max(0.0, high['value']))} of the prior's variance removed) and {parameter_label(low['parameter'])} "
+        f"least ({share(max(0.0, low['value']))})."
     )
 
 
@@ -217,16 +232,14 @@ def _recovery(data: CohortData, book: Book) -> None:
                 draw_recovery,
                 rows=rows,
                 estimator=estimator,
-                model=model,
-                scale=str(rows["scale"].iloc[0]),
+                color=model_color(model, data.model_names),
                 note=note,
-                models=data.model_names,
             )
             cells.append(Panel("", draw, parameter_label(parameter)))
-        book.need(150)
+        book.need(190)
         book.heading(f"{model_label(model)}: {ESTIMATORS[estimator]} (up) against the truth (across)")
         pads = (30.0, 17.0, 4.0, 14.0)
-        book.grid(f"recovery_{model}", cells, max(4, min(5, len(cells))), 112.0, pads=pads, gap=8.0, table=own)
+        book.grid(f"recovery_{model}", cells, max(4, min(5, len(cells))), 150.0, pads=pads, gap=8.0, table=own)
     if data.recovery is not None:
         book.exports.table("recovery", data.recovery)
 
@@ -242,9 +255,10 @@ def _power(data: CohortData, book: Book) -> None:
     panels = [
         Panel(
             f"recovery_power_{number}",
-            partial(draw_power, table=rows),
+            partial(draw_power, table=rows, by="frequency", name=share),
             f"Power to find that {model_label(model)} is more frequent than {model_label(against)}: {printable(rule)}",
-            f"Lines: true shares of {model_label(model)}; at 50% power is the rate of false alarms. Dashed: 80%.",
+            f"Lines: true shares of {model_label(model)}; at 50% power is the rate of false alarms. Bars: 95% "
+            "intervals.",
             table=rows,
         )
         for number, (rule, rows) in enumerate(own.groupby("rule", sort=False), start=1)
