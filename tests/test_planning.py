@@ -18,7 +18,7 @@ from holmes_fit.planning.groups import group_mean_sd, information
 from holmes_fit.planning.lengths import sized
 from holmes_fit.planning.measures import ALL, MOST, TABLE, power_by_length, prior_width
 from holmes_fit.planning.words import ENOUGH_POWER, recommendation, weakest
-from holmes_fit.pooling import Lattices
+from holmes_fit.pooling import GroupPrior, Lattices
 from holmes_fit.pooling.draws import GroupDraws, People
 from holmes_fit.presets import load_preset
 from holmes_fit.protocols import Protocol, load_protocol, protocol_names
@@ -158,7 +158,7 @@ def test_the_sd_of_a_group_mean_is_that_of_a_group_whose_spread_is_not_known() -
     of_mean = np.exp(log_posterior - log_posterior.max()).reshape(len(mean), -1).sum(axis=1)
     of_mean /= of_mean.sum()
     exact = np.sqrt(of_mean @ (mean - of_mean @ mean) ** 2)
-    (found,) = group_mean_sd(information(lattices), [1.0], len(lattices.subjects), rng)
+    (found,) = group_mean_sd(information(lattices), [1.0], GroupPrior(), len(lattices.subjects), rng)
     # The group as it was drawn has another spread than that from which it was drawn, by 1 / sqrt(2 n).
     assert found.value == pytest.approx(exact, rel=3 / np.sqrt(2 * len(lattices.subjects)))
 
@@ -166,7 +166,7 @@ def test_the_sd_of_a_group_mean_is_that_of_a_group_whose_spread_is_not_known() -
 def test_choices_that_say_nothing_leave_the_mean_of_a_group_as_uncertain_as_before() -> None:
     rng = np.random.default_rng(SEED)
     nothing = information(normal_people(4, np.diag([1e12, 1e12]), rng))
-    assert [found.value for found in group_mean_sd(nothing, [0.7, 2.0], 100, rng)] == pytest.approx(
+    assert [found.value for found in group_mean_sd(nothing, [0.7, 2.0], GroupPrior(), 100, rng)] == pytest.approx(
         [0.7, 2.0], rel=1e-3
     )
 
@@ -174,7 +174,7 @@ def test_choices_that_say_nothing_leave_the_mean_of_a_group_as_uncertain_as_befo
 def test_parameters_that_cannot_be_told_apart_are_known_less_well_than_their_own_posteriors_suggest() -> None:
     rng = np.random.default_rng(SEED)
     error = np.array([[1.0, -0.95], [-0.95, 1.0]])
-    found = [each.value for each in group_mean_sd(information(normal_people(200, error, rng)), [1.0, 1.0], 40, rng)]
+    found = [each.value for each in group_mean_sd(information(normal_people(200, error, rng)), [1.0, 1.0], GroupPrior(), 40, rng)]
     exact = np.sqrt(np.diag(np.linalg.inv(40 * np.linalg.inv(np.eye(2) + error) + np.eye(2))))
     assert found == pytest.approx(exact, rel=0.03)
     posterior = np.linalg.inv(np.eye(2) + np.linalg.inv(error))

@@ -159,7 +159,7 @@ def observer_of(
 def pooling_of(preset: str, seed: int, workers: int | None) -> tuple[GroupPrior, Sampling]:
     """Return what a preset says about groups: their prior, and how they are sampled."""
     from holmes_fit.models import check_count
-    from holmes_fit.pooling import GroupPrior, Sampling
+    from holmes_fit.pooling import prior_of, sampling_of
     from holmes_fit.presets import load_preset
 
     problems = Problems()
@@ -168,5 +168,4 @@ def pooling_of(preset: str, seed: int, workers: int | None) -> tuple[GroupPrior,
         check_count("workers", workers, problems)
     problems.raise_if_any()
     said = load_preset(preset).pooling
-    prior = GroupPrior(said.mean_sd, said.spread, said.spread_log_sd, said.effect_sd)
-    return prior, Sampling(said.chains, said.tune, said.draws, said.target_accept, seed, workers)
+    return prior_of(said), sampling_of(said, seed, workers)

@@ -55,7 +55,7 @@ def information(lattices: Lattices) -> Values:
 
 
 def group_mean_sd(
-    information: Values, prior_sds: Sequence[float], size: int, rng: np.random.Generator
+    information: Values, prior_sds: Sequence[float], prior: GroupPrior, size: int, rng: np.random.Generator
 ) -> list[Estimate]:
     """Return the expected posterior SD of each mean of a group, on the scale of search, with 95% bootstrap intervals.
 
@@ -65,6 +65,8 @@ def group_mean_sd(
         Of people like those in the group, from :func:`information`.
     prior_sds
         Of the parameters, on the scale of search.
+    prior
+        Of the group.
     size
         The number of people in the group.
     rng
@@ -77,9 +79,8 @@ def group_mean_sd(
     values, vectors = np.linalg.eigh(average)
     # In few people, a direction in which they are less sure than before can be left; it says nothing.
     said = (vectors * np.maximum(values, 0.0)[:, None, :]) @ vectors.transpose(0, 2, 1)
-    of_group = GroupPrior()
-    prior = np.repeat([1 / of_group.mean_sd**2, 1 / of_group.spread_log_sd**2], n)
-    covariance = np.linalg.inv(size * said + np.diag(prior))
+    before = np.repeat([1 / prior.mean_sd**2, 1 / prior.spread_log_sd**2], n)
+    covariance = np.linalg.inv(size * said + np.diag(before))
     sds = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2)[:, :n]) * np.asarray(prior_sds)
     return [Estimate(float(column[0]), *percentiles(column[1:])) for column in sds.T]
 

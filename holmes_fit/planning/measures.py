@@ -15,6 +15,7 @@ import pandas as pd
 
 from holmes_fit.filters.draws import stream_key
 from holmes_fit.planning.groups import group_mean_sd, prior_sd
+from holmes_fit.pooling import GroupPrior
 from holmes_fit.recovery.power import RULES, power_table
 from holmes_fit.recovery.statistics import Estimate, Values, bootstrapped, correlation, rmse, share
 from holmes_fit.spaces import FreeParameter, Space
@@ -40,6 +41,7 @@ def plan_table(
     information: Mapping[tuple[int, str], Values],
     power: pd.DataFrame,
     spaces: Mapping[str, Space],
+    prior: GroupPrior,
     subjects: Sequence[int],
     seed: int,
 ) -> pd.DataFrame:
@@ -55,6 +57,8 @@ def plan_table(
         What :func:`power_by_length` returns.
     spaces
         What was searched, by model.
+    prior
+        Of groups.
     subjects
         The sizes of groups.
     seed
@@ -74,7 +78,7 @@ def plan_table(
         of_axes = [_about(own[own["parameter"] == axis.name], axis, rng) for axis in axes]
         for size in subjects:
             who = {"trials": trials, "subjects": size, "model": model, **_hardest(power, trials, size, model)}
-            means = group_mean_sd(known, [prior_sd(axis) for axis in axes], size, rng)
+            means = group_mean_sd(known, [prior_sd(axis) for axis in axes], prior, size, rng)
             for about, mean in zip(of_axes, means, strict=True):
                 rows.append({**who, **about, **_columns({"group_mean_sd": mean})})
     return pd.DataFrame(rows, columns=list(TABLE)).sort_values(["trials", "subjects"], kind="stable", ignore_index=True)

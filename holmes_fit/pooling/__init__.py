@@ -2,7 +2,7 @@
 
 A person's likelihood lattice is integrated out exactly, so that PyMC samples nothing but the parameters of the group.
 ``lattices`` reads what a run has, ``draws`` holds groups against the lattices, ``priors`` and ``covariates`` say what a
-group model is, ``sampling`` is its PyMC, ``pool`` and ``mixture`` fit it, and ``results`` writes what was found.
+group model is, ``settings`` takes it from a preset, ``sampling`` is its PyMC, ``pool`` and ``mixture`` fit it, and ``results`` writes what was found.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from holmes_fit.pooling.pool import Pooled, pool_people
 from holmes_fit.pooling.priors import GroupPrior, prior_predictive
 from holmes_fit.pooling.results import in_words, pool, read_pooled, write_pooled
 from holmes_fit.pooling.sampling import Diagnostics, Sampling
+from holmes_fit.pooling.settings import prior_of, sampling_of
 
 __all__ = [
     "Diagnostics",
@@ -27,7 +28,9 @@ __all__ = [
     "mix_models",
     "pool",
     "pool_people",
+    "prior_of",
     "prior_predictive",
     "read_pooled",
+    "sampling_of",
     "write_pooled",
 ]

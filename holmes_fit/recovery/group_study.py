@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from holmes_fit.errors import HolmesFitError, Problems, Quoted
 from holmes_fit.fitting.plan import Plan
 from holmes_fit.models import Observer
-from holmes_fit.pooling import GroupPrior
+from holmes_fit.pooling import GroupPrior, prior_of
 from holmes_fit.recovery.calibration import CLEAN, SBC
 from holmes_fit.recovery.group_calibration import RANKED, GroupCohort, GroupStudy
 from holmes_fit.recovery.shared_traces import POOL, SharedTraces, node_traces
@@ -71,9 +71,13 @@ class GroupPlan:
     def space(self, model: str) -> Space:
         return self.fits.spaces[model]
 
+    @property
+    def prior(self) -> GroupPrior:
+        return prior_of(self.fits.preset.pooling)
+
     def open(self, out: str | PathLike[str]) -> AbstractContextManager[Run]:
         """Open the folder of the study."""
-        own = {"kind": KIND, "prior": asdict(GroupPrior()), "cohorts": self.cohorts, "filters": POOL}
+        own = {"kind": KIND, "prior": asdict(self.prior), "cohorts": self.cohorts, "filters": POOL}
         return open_run(out, identity={**self.fits.identity(), **own}, about={}, keys=self.keys)
 
 
@@ -181,7 +185,8 @@ def _loaded(plan: GroupPlan, root: Path, model: str) -> GroupStudy:
         _STUDIES.clear()
         p_hat = all_traces(run, plan, model)
         settings, observer = plan.fits.preset.likelihood, plan.fits.observer
-        _STUDIES[key] = GroupStudy(SharedTraces(plan.space(model), plan.learner, p_hat, settings, observer))
+        traces = SharedTraces(plan.space(model), plan.learner, p_hat, settings, observer)
+        _STUDIES[key] = GroupStudy(traces, prior=plan.prior)
     return _STUDIES[key]
 
 

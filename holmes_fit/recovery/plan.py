@@ -17,9 +17,9 @@ from holmes_fit.comparison.predictive import cohort_of
 from holmes_fit.errors import InputError, Problem, Problems, Quoted, plain
 from holmes_fit.fitting.plan import Plan, code_identity, plan_fit
 from holmes_fit.models import MODELS, Model, Observer, check_count
-from holmes_fit.pooling import Sampling
+from holmes_fit.pooling import GroupPrior, Sampling, prior_of, sampling_of
 from holmes_fit.populations import Population
-from holmes_fit.presets import Preset, load_preset
+from holmes_fit.presets import PoolingSettings, Preset, load_preset
 from holmes_fit.protocols import Protocol, load_protocol
 from holmes_fit.recovery.group_study import GroupPlan, plan_groups
 from holmes_fit.recovery.people import Copied, Generated, Sequences, simulate_people
@@ -54,8 +54,8 @@ class RecoveryPlan:
         Those of their parameters that are not drawn from the fitting prior.
     fits
         How everyone is fitted, with all models; a cohort for each model that people follow.
-    sampling
-        How groups are sampled.
+    prior, sampling
+        Of the models of groups.
     groups
         The cohorts by which pooling is calibrated, if it is.
     seed
@@ -66,6 +66,7 @@ class RecoveryPlan:
     origin: Origin
     population: Mapping[str, Population]
     fits: Mapping[str, Plan]
+    prior: GroupPrior
     sampling: Sampling
     groups: GroupPlan | None
     seed: int
@@ -110,6 +111,7 @@ class RecoveryPlan:
             "subjects": {model: len(truths) for model, truths in self.truths.items()},
             "truths": self.origin,
             "population": {name: str(population) for name, population in self.population.items()},
+            "group_prior": asdict(self.prior),
             "sampling": {name: value for name, value in asdict(self.sampling).items() if name != "cores"},
             **{name: first[name] for name in ("protocol", "preset", "models", "seed", "observer")},
             **code_identity(),
@@ -175,12 +177,16 @@ def plan_recovery(
     origin: Origin = "posterior" if fitted else "population" if spread else "prior"
     fits = {name: replace(template, cohort=_cohort(people, sequences, template)) for name, people in truths.items()}
     of_groups = plan_groups(next(iter(fits.values())), groups) if groups else None
-    return RecoveryPlan(truths, origin, spread, fits, sampling or _sampling(template), of_groups, seed)
+    prior = prior_of(template.preset.pooling)
+    return RecoveryPlan(truths, origin, spread, fits, prior, sampling or _sampling(template), of_groups, seed)
 
 
 def _sampling(plan: Plan) -> Sampling:
-    """Return how groups are sampled: for a first look, no longer than a first look needs."""
-    return Sampling(seed=plan.seed, **({"chains": 2, "tune": 300, "draws": 500} if plan.label else {}))
+    """Return how the preset has groups sampled; for a first look, no longer than a first look needs."""
+    said = plan.preset.pooling
+    if plan.label and said == PoolingSettings():
+        return Sampling(chains=2, tune=300, draws=500, seed=plan.seed)
+    return sampling_of(said, plan.seed)
 
 
 def _cohort(people: Sequence[Truth], sequences: Sequences, plan: Plan) -> Cohort:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from holmes_fit.errors import InputError, Problem
 from holmes_fit.fitting import Fits
-from holmes_fit.pooling import Lattices, Sampling, load_lattices, mix_models, pool_people, write_pooled
+from holmes_fit.pooling import GroupPrior, Lattices, Sampling, load_lattices, mix_models, pool_people, write_pooled
 from holmes_fit.populations import FEWEST_IN_GROUP
 from holmes_fit.recovery.statistics import percentiles
 from holmes_fit.runs import Key, Record, Run
@@ -67,6 +67,7 @@ class MixtureFound:
 def pool_study(
     run: Run,
     fits: dict[str, Fits],
+    prior: GroupPrior,
     sampling: Sampling,
     done: Callable[[], None] = lambda: None,
 ) -> None:
@@ -78,20 +79,20 @@ def pool_study(
         The folder of the study, open.
     fits
         The fits of each cohort, by the model that simulated it.
-    sampling
-        How NUTS is run.
+    prior, sampling
+        Of the models of groups.
     done
         Called after each group.
     """
     code = b"".join(path.read_bytes() for path in sorted((PACKAGE / "pooling").glob("*.py")))
-    settings = repr(replace(sampling, cores=None)).encode()
+    settings = repr((prior, replace(sampling, cores=None))).encode()
     for kind, name in pooling_keys(list(fits)):
         own = list(fits.values()) if name == EVERYONE else [fits[name]]
         inputs = _digest(code, settings, *(table for each in own for table in _tables(each)))
         if not _is_up_to_date(run, (kind, name), inputs, fits):
             compute = _pool if kind == POOL else _mix
             try:
-                facts, arrays = compute(list(fits), name, own, sampling)
+                facts, arrays = compute(list(fits), name, own, prior, sampling)
             except InputError as error:  # too few people, or nothing to pool
                 facts, arrays = {"note": "; ".join(str(problem) for problem in error.problems)}, {}
             run.save_record((kind, name), {"inputs": inputs, **facts}, arrays)
@@ -117,21 +118,21 @@ def _is_up_to_date(run: Run, key: Key, inputs: str, fits: dict[str, Fits]) -> bo
 Found = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 
 
-def _pool(models: Sequence[str], name: str, fits: Sequence[Fits], sampling: Sampling) -> Found:
+def _pool(models: Sequence[str], name: str, fits: Sequence[Fits], prior: GroupPrior, sampling: Sampling) -> Found:
     (own,) = fits
     failures = own.failures
     failed = failures.loc[failures["model"] == name, "subject"].tolist()
-    pooled = pool_people(load_lattices(own.run, name, failed), sampling=sampling)
+    pooled = pool_people(load_lattices(own.run, name, failed), prior=prior, sampling=sampling)
     write_pooled(own.run, [pooled])
     return {"warnings": pooled.warnings}, {}
 
 
-def _mix(models: Sequence[str], name: str, fits: Sequence[Fits], sampling: Sampling) -> Found:
+def _mix(models: Sequence[str], name: str, fits: Sequence[Fits], prior: GroupPrior, sampling: Sampling) -> Found:
     lattices = [_joined([_fitted_with_all(each, model) for each in fits]) for model in models]
     people = len(lattices[0].subjects)
     if people < FEWEST_IN_GROUP:
         raise InputError([Problem("mixture", f"{people} people", f"at least {FEWEST_IN_GROUP} people")])
-    mixture = mix_models(lattices, sampling=sampling)
+    mixture = mix_models(lattices, prior=prior, sampling=sampling)
     frequency = mixture.frequency[:, 0]
     lower, upper = np.transpose([percentiles(each) for each in frequency.T])
     most = np.bincount(frequency.argmax(axis=1), minlength=len(models)) / len(frequency)

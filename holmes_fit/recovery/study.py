@@ -312,7 +312,7 @@ def carry_out_study(
     with ExitStack() as stack:  # pooling writes into the folders of the cohorts
         for model, own in plan.fits.items():
             stack.enter_context(own.open(cohort_folder(run.root, model)))
-        pool_study(run, fits, plan.sampling, told.group_done)
+        pool_study(run, fits, plan.prior, plan.sampling, told.group_done)
     ranks_of_groups = _calibrate_groups(plan, run, workers, dask, told)
     write_tables(plan, run, fits, ranks_of_groups)
     draw_figures(Recovery(run))
