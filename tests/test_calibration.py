@@ -1,20 +1,19 @@
 """Simulation-based calibration of people's posteriors: it passes as fits are, and fails if the likelihood is broken.
 
 Everyone sees the same trials, so that filters run once for all, at every node of the lattice. The rest is what a fit
-does: the lattice explored, and its posterior.
+does: the lattice explored, and its posterior. The right likelihood and the broken one are given the same people.
 
-The settings were found by trial. On the 2-level task single filters hardly differ, and a likelihood of one of them is
-found out by one of two sets of 300 people. So it is tested on the 3-level task. The median of beta was raised from 4 to
-6, for a wrong stop rule to be seen more clearly. On the 3-level task 60 people pass where the batch SD is below 1 nat,
-but with 120 and more the right likelihood fails as well: beta comes out too low (mean rank of the truth .63 with 8
-replicates, .59 with 32, .55 with 256), as a batch of few replicates that explains the choices badly looks like a noisy
-person. With all parameters free, and all at the defaults, 200 people pass (``reports/fitting``).
+Two things keep ranks from being quite uniform with the right likelihood. People share filters, and so their luck: the
+pool is large against what one person takes. And beta comes out low, as few replicates resemble a person's own filter;
+at the defaults the mean rank of a truth is .54 where the batch SD is below 1 nat, which 120 people show now and then
+(``reports/fitting`` has more of them). So the 3-level task is tested with four times the replicates.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -31,13 +30,11 @@ from holmes_fit.uniformity import rank_of
 
 SEED = 91
 DRAWS = 99
-FILTERS = 64
-PRESET = """
-base = "quick"
-
-[likelihood]
-replicates = 32
-most_replicates = 32
+PEOPLE = 120
+FILTERS = 1024  # at a node, of which a person takes 32 to 256
+# People who answer strictly, by whom a wrong stop rule is seen more clearly.
+STRICT = """
+base = "default"
 
 [parameters.alpha]
 fixed = 1.0
@@ -53,27 +50,45 @@ nodes = 8
 [parameters.lapse]
 fixed = 0.02
 """
+CAREFUL = """
+base = "default"
+
+[likelihood]
+replicates = 128
+most_replicates = 256
+
+[parameters.alpha]
+fixed = 0.5
+
+[parameters.omega]
+nodes = 9
+
+[parameters.beta]
+nodes = 8
+
+[parameters.lapse]
+fixed = 0.02
+"""
 
 
-@pytest.fixture(scope="module")
-def preset(tmp_path_factory: pytest.TempPathFactory) -> Preset:
-    path = tmp_path_factory.mktemp("preset") / "one.toml"
-    path.write_text(PRESET)
+def preset_of(text: str, folder: Path) -> Preset:
+    path = folder / "one.toml"
+    path.write_text(text)
     return load_preset(path)
 
 
-class Task:
+class Study:
     """A task that everyone does, what HOLMES predicts at the nodes of the lattice, and people of HOLMES."""
 
-    def __init__(self, protocol: str, n: int, preset: Preset):
-        self.preset, self.learner = preset, shared_learner(protocol, SEED)
+    def __init__(self, protocol: str, preset: Preset, filters: int):
+        self.preset, self.filters, self.learner = preset, filters, shared_learner(protocol, SEED)
         self.right = self.traces("holmes")
-        self.people = [self._person(np.random.default_rng([SEED, number]), number) for number in range(n)]
+        self.people = [self._person(np.random.default_rng([SEED, number]), number) for number in range(PEOPLE)]
 
     def traces(self, model: str) -> SharedTraces:
         space = self.preset.space(MODELS[model])
         n_nodes = math.prod(axis.nodes for axis in space.learning)
-        p_hat = np.stack([node_traces(space, self.learner, node, FILTERS) for node in range(n_nodes)])
+        p_hat = np.stack([node_traces(space, self.learner, node, self.filters) for node in range(n_nodes)])
         return SharedTraces(space, self.learner, p_hat, self.preset.likelihood)
 
     def _person(self, rng: np.random.Generator, number: int) -> tuple[dict[str, float], Learner]:
@@ -83,8 +98,8 @@ class Task:
         position = np.array([float(axis.parameter.to_scale(values[axis.name])) for axis in axes])
         return values, self.right.simulate(position, f"s{number:03d}", rng)
 
-    def summary(self, traces: SharedTraces) -> pd.DataFrame:
-        """Fit everyone, and test the ranks of their truths."""
+    def ranks(self, traces: SharedTraces) -> pd.DataFrame:
+        """Fit everyone, and rank their truths among draws of their posteriors."""
         rows = []
         for number, (values, learner) in enumerate(self.people):
             rng = np.random.default_rng([SEED, 1, number])
@@ -93,42 +108,35 @@ class Task:
             for place, axis in enumerate(fitted.posterior.axes):
                 rank = rank_of(values[axis.name], draws[:, place], rng)
                 rows.append(("person", "holmes", axis.name, learner.subject, rank, DRAWS, fitted.batch_sd < CLEAN))
-        return sbc_summary(pd.DataFrame(rows, columns=list(SBC)))
+        return pd.DataFrame(rows, columns=list(SBC))
 
 
-@pytest.fixture(scope="module")
-def short(preset: Preset) -> Task:
-    return Task("compositional_2", 100, preset)
+def verdicts(ranks: pd.DataFrame, clean: pd.Series) -> dict[str, str]:
+    """Return by parameter whether ranks are uniform over those people whose likelihood is clean."""
+    found = sbc_summary(ranks[clean])
+    own = found[found["subset"] == "all"]
+    assert (own["n"] > 0.75 * PEOPLE).all(), found
+    return dict(zip(own["parameter"], own["verdict"], strict=True))
 
 
-@pytest.fixture(scope="module")
-def noisy(preset: Preset) -> Task:
-    """A task on which single filters disagree by several nats."""
-    return Task("compositional_3", 60, preset)
+@pytest.mark.slow
+def test_the_right_likelihood_passes_and_one_that_never_stops_fails(tmp_path: Path) -> None:
+    """Choices of people who stop, explained by a model that does not."""
+    study = Study("compositional_2", preset_of(STRICT, tmp_path), FILTERS)
+    ranks = study.ranks(study.right)
+    assert verdicts(ranks, ranks["clean"]) == dict.fromkeys(("omega", "beta"), PASSES)
+    without_stopping = replace(study.traces("holmes_no_stop"), space=study.right.space)
+    assert FAILS in verdicts(study.ranks(without_stopping), ranks["clean"]).values()
 
 
-def test_the_right_likelihood_passes_on_a_short_task(short: Task) -> None:
-    found = short.summary(short.right)
-    assert (found["n"] > 90).all(), found
-    assert (found["verdict"] == PASSES).all(), found
-
-
-def test_a_wrong_stop_rule_fails(short: Task) -> None:
-    """Choices of people who stop, explained by a model that never does."""
-    without_stopping = short.traces("holmes_no_stop")
-    found = short.summary(replace(without_stopping, space=short.right.space))
-    assert FAILS in found["verdict"].tolist(), found
-
-
-def test_the_right_likelihood_passes_on_a_noisy_task_where_the_batch_sd_is_small(noisy: Task) -> None:
-    found = noisy.summary(noisy.right)
-    clean = found[found["subset"] == "clean"]
-    assert (clean["n"] > 30).all(), found
-    assert (clean["verdict"] == PASSES).all(), found
-
-
-def test_a_likelihood_of_one_replicate_fails(noisy: Task, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All replicates but one are dropped, and what is left is taken to be exact: it is seen over everyone."""
+@pytest.mark.slow
+def test_the_right_likelihood_passes_and_one_of_a_single_replicate_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Filters disagree by several nats on this task; all but one are dropped, and what is left is held for exact."""
+    study = Study("compositional_3", preset_of(CAREFUL, tmp_path), FILTERS)
+    ranks = study.ranks(study.right)
+    assert verdicts(ranks, ranks["clean"]) == dict.fromkeys(("omega", "beta"), PASSES)
 
     def one_for_all(self: SharedTask, position: np.ndarray, replicates: Replicates) -> Traces:
         node = (replicates.first - LATTICE) // A_NODE
@@ -136,8 +144,7 @@ def test_a_likelihood_of_one_replicate_fails(noisy: Task, monkeypatch: pytest.Mo
         return Traces((np.repeat(only, replicates.number, axis=0),), (self.learners[0].choices,))
 
     monkeypatch.setattr(SharedTask, "traces", one_for_all)
-    found = noisy.summary(noisy.right)
-    assert (found.loc[found["subset"] == "all", "verdict"] == FAILS).all(), found
+    assert verdicts(study.ranks(study.right), ranks["clean"]) == dict.fromkeys(("omega", "beta"), FAILS)
 
 
 def test_few_ranks_are_not_judged() -> None:
@@ -145,3 +152,10 @@ def test_few_ranks_are_not_judged() -> None:
     found = sbc_summary(pd.DataFrame(rows, columns=list(SBC)))
     assert (found["verdict"] == TOO_FEW).all()
     assert found["ecdf_p"].isna().all()
+
+
+def test_ranks_of_truths_from_elsewhere_are_not_tested() -> None:
+    rows = [("person", "holmes", "alpha", f"s{number}", number, 99, True) for number in range(50)]
+    found = sbc_summary(pd.DataFrame(rows, columns=list(SBC)), {"holmes": False})
+    assert found["verdict"].str.startswith("no test").all()
+    assert found[["chi2_p", "ecdf_p"]].isna().all(axis=None)

@@ -77,12 +77,13 @@ def sbc_summary(ranks: pd.DataFrame, follows_prior: Mapping[str, bool] | None = 
         can_be_tested = follows_prior is None or follows_prior.get(str(model), True)
         for parameter, own in of_model.groupby("parameter", sort=False):
             for subset, chosen in (("all", own), ("clean", own[own["clean"].astype(bool)])):
-                p_values = _p_values(chosen) if len(chosen) >= FEWEST else (np.nan, np.nan)
+                p_values = (np.nan, np.nan)
                 if not can_be_tested:
                     verdict = NO_TEST
                 elif len(chosen) < FEWEST:
                     verdict = TOO_FEW
                 else:
+                    p_values = _p_values(chosen)
                     verdict = FAILS if 2 * parameters * min(p_values) < FALSE_ALARMS else PASSES
                 rows.append((level, model, parameter, subset, len(chosen), *p_values, verdict))
     return pd.DataFrame(rows, columns=list(SUMMARY))
