@@ -174,7 +174,10 @@ def test_choices_that_say_nothing_leave_the_mean_of_a_group_as_uncertain_as_befo
 def test_parameters_that_cannot_be_told_apart_are_known_less_well_than_their_own_posteriors_suggest() -> None:
     rng = np.random.default_rng(SEED)
     error = np.array([[1.0, -0.95], [-0.95, 1.0]])
-    found = [each.value for each in group_mean_sd(information(normal_people(200, error, rng)), [1.0, 1.0], GroupPrior(), 40, rng)]
+    found = [
+        each.value
+        for each in group_mean_sd(information(normal_people(200, error, rng)), [1.0, 1.0], GroupPrior(), 40, rng)
+    ]
     exact = np.sqrt(np.diag(np.linalg.inv(40 * np.linalg.inv(np.eye(2) + error) + np.eye(2))))
     assert found == pytest.approx(exact, rel=0.03)
     posterior = np.linalg.inv(np.eye(2) + np.linalg.inv(error))
@@ -313,7 +316,7 @@ def test_the_figure_is_there_for_people_and_journals(planned: StudyPlan) -> None
     axes = planned.figure().axes
     assert [ax.get_title(loc="left") for ax in axes[:2]] == [
         "One person who follows bias",
-        "Three in four follow bias, one rescorla_wagner",
+        "Three in four follow bias, one Rescorla–Wagner",
     ]
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.text import Text
-from scipy import stats
+from scipy import special, stats
 
 import holmes_fit as hf
 from holmes_fit.cohort_traces import learner_key
@@ -26,7 +26,7 @@ from holmes_fit.fitting.person import PersonFit, fit_person
 from holmes_fit.lattice import Task
 from holmes_fit.models import MODELS as ALL_MODELS
 from holmes_fit.models import LatentCauseModel
-from holmes_fit.pooling import Sampling
+from holmes_fit.pooling import GroupPrior, Sampling
 from holmes_fit.populations import Population
 from holmes_fit.presets import Preset, load_preset
 from holmes_fit.protocols import load_protocol
@@ -131,13 +131,25 @@ def test_ranks_are_uniform(study: Recovery) -> None:
     assert set(summary["subset"]) == {"all", "clean"}
 
 
-def test_a_choice_rate_is_recovered_better_than_a_learning_rate(study: Recovery) -> None:
-    """With 40 answers, theory says that most of the variance of a choice rate is removed."""
-    removed = measure_of(study.parameters, "bias", "choice_probability", "variance_removed")
-    # The logit of a rate has a sampling variance of about 1 / (n p (1 - p)) >= 0.1, the prior 1.5^2.
-    assert 0.6 < removed.value < 1 - 0.1 / 1.5**2 + 0.02
+def test_a_choice_rate_is_recovered_as_well_as_quadrature_does(study: Recovery, preset: Path) -> None:
+    """How many answers are 1 is all there is to know, so that posteriors are sums over a fine grid of rates."""
+    (axis,) = load_preset(preset).space(ALL_MODELS["bias"]).free
+    grid = axis.low + (np.arange(4000) + 0.5) / 4000 * (axis.high - axis.low)
+    log_prior = stats.norm.logpdf(grid, 0, 1.5)
+    answers = study.fits("bias").trials.query("model == 'bias'").groupby("subject", sort=False)["choice"]
+    ones, n = answers.sum().to_numpy()[:, None], answers.count().to_numpy()[:, None]
+    mass = special.softmax(log_prior + ones * special.log_expit(grid) + (n - ones) * special.log_expit(-grid), axis=1)
+    mean, square = mass @ grid, mass @ grid**2
+    prior = special.softmax(log_prior)
+    people = study.people.query("model == 'bias'")
+    # The lattice has 31 cells, whose width is small against everyone's posterior.
+    assert axis.spacing < np.sqrt(square - mean**2).min()
+    np.testing.assert_allclose(people["mean_on_scale"], mean, atol=0.05 * axis.spacing)  # a cell is .3
+    removed = 1 - (square - mean**2).mean() / (prior @ grid**2 - (prior @ grid) ** 2)
+    found = measure_of(study.parameters, "bias", "choice_probability", "variance_removed")
+    assert found.value == pytest.approx(removed, abs=0.005)
     correlation = measure_of(study.parameters, "bias", "choice_probability", "correlation")
-    assert correlation.lower > 0.5
+    assert correlation.value == pytest.approx(np.corrcoef(people["truth_on_scale"], mean)[0, 1], abs=0.005)
     assert correlation.lower < correlation.value < correlation.upper
 
 
@@ -238,8 +250,10 @@ def test_figures_are_drawn(study: Recovery) -> None:
 def made_up_tables(models: Sequence[str]) -> dict[str, pd.DataFrame]:
     """Tables such as a study of these models has, with the same numbers everywhere."""
     interval = {"lower": 0.2, "upper": 0.7}
+    inversion = {"inversion": 0.5, "inversion_lower": 0.2, "inversion_upper": 0.7}
+    counted = {"n": 100, "count": 50, "share": 0.5, **interval, **inversion}
     confusion = [
-        {"criterion": criterion, "truth": truth, "chosen": chosen, "share": 0.5, "inversion": 0.5, **interval}
+        {"criterion": criterion, "truth": truth, "chosen": chosen, **counted}
         for criterion, truth, chosen in product(("bic", "evidence", "pooled"), models, models)
     ]
     recovery = [
@@ -256,11 +270,15 @@ def made_up_tables(models: Sequence[str]) -> dict[str, pd.DataFrame]:
         for measure in ("correlation", "variance_removed", "coverage")
     ]
     power = [
-        {"model": models[-1], "against": models[0], "rule": rule, "group_size": 10, "frequency": 0.5, "power": 0.5}
-        for rule in RULES
+        {"model": models[-1], "against": models[0], "rule": rule, "group_size": size, "frequency": share, "power": 0.5}
+        for rule, size, share in product(RULES, (10, 80), (0.5, 1.0))
     ]
     tables = {"confusion": confusion, "parameters": recovery, "power": [{**row, **interval} for row in power]}
-    empty = {"people": pd.DataFrame({"model": models, "pooled": np.nan}), "sbc": pd.DataFrame(columns=list(SBC))}
+    empty = {
+        "people": pd.DataFrame({"model": models, "pooled": np.nan}),
+        "sbc": pd.DataFrame(columns=list(SBC)),
+        "sbc_summary": pd.DataFrame(columns=list(SUMMARY)),
+    }
     return {name: pd.DataFrame(rows) for name, rows in tables.items()} | empty
 
 
@@ -635,3 +653,12 @@ def test_a_protocol_without_a_generator_needs_data(pilot: Cohort) -> None:
     silent = pilot.protocol.model_copy(update={"generator": None})
     with pytest.raises(InputError, match=r"saw no generator; .* Or give data whose trials are to be copied"):
         plan_recovery(silent)
+
+
+def test_groups_are_pooled_as_the_preset_says(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text('base = "quick"\n[pooling]\nspread = 0.8\ndraws = 70\n')
+    own, usual = (plan_recovery("conditioning", models=MODELS, subjects=3, preset=preset) for preset in (path, "quick"))
+    assert (own.prior, own.sampling.draws) == (GroupPrior(spread=0.8), 70)
+    assert usual.prior == GroupPrior()
+    assert own.identity()["group_prior"] != usual.identity()["group_prior"]  # another study, which has its own folder

@@ -18,6 +18,7 @@ from holmes_fit.fitting.cohort import check_workers
 from holmes_fit.fitting.plan import Plan, plan_fit
 from holmes_fit.models import check_count
 from holmes_fit.planning.lengths import MOST_TRIALS, possible_trials, step_of, with_trials
+from holmes_fit.pooling import GroupPrior, prior_of
 from holmes_fit.populations import FEWEST_IN_GROUP
 from holmes_fit.presets import Preset
 from holmes_fit.protocols import Protocol, load_protocol
@@ -65,6 +66,10 @@ class Question:
     @property
     def spaces(self) -> Mapping[str, Space]:
         return self.fits.spaces
+
+    @property
+    def group_prior(self) -> GroupPrior:
+        return prior_of(self.fits.preset.pooling)
 
     @property
     def seed(self) -> int:

@@ -267,7 +267,7 @@ def _write_results(question: Question, run: Run, fits: dict[tuple[int, str], Fit
     }
     power = power_by_length(evidence, question.subjects, question.seed)
     known = {key: _information(own, key[1]) for key, own in fits.items() if question.spaces[key[1]].free}
-    table = plan_table(people, known, power, question.spaces, question.subjects, question.seed)
+    table = plan_table(people, known, power, question.spaces, question.group_prior, question.subjects, question.seed)
     kept = ["trials", *(name for name in people.columns if name != "trials" and "pooled" not in name)]
     for name, content in (("plan.csv", table), ("plan_power.csv", power), ("plan_people.csv", people[kept])):
         run.write_table(name, content)

@@ -24,6 +24,7 @@ from holmes_fit.models import Observer
 from holmes_fit.pooling import GroupPrior, prior_of
 from holmes_fit.recovery.calibration import CLEAN, SBC
 from holmes_fit.recovery.group_calibration import RANKED, GroupCohort, GroupStudy
+from holmes_fit.recovery.pooled import pooling_code
 from holmes_fit.recovery.shared_traces import POOL, SharedTraces, node_traces
 from holmes_fit.runs import Key, Run, open_run, read_run
 from holmes_fit.spaces import Space
@@ -78,6 +79,7 @@ class GroupPlan:
     def open(self, out: str | PathLike[str]) -> AbstractContextManager[Run]:
         """Open the folder of the study."""
         own = {"kind": KIND, "prior": asdict(self.prior), "cohorts": self.cohorts, "filters": POOL}
+        own["pooling"] = pooling_code()
         return open_run(out, identity={**self.fits.identity(), **own}, about={}, keys=self.keys)
 
 
@@ -211,6 +213,18 @@ def group_ranks(plan: GroupPlan, run: Run) -> pd.DataFrame:
             names = [axis.name for axis in plan.space(model).free]
             rows += rank_rows(model, names, f"group{number}", rank, batch_sd)
     return pd.DataFrame(rows, columns=list(SBC))
+
+
+def group_notes(run: Run) -> list[str]:
+    """Say how many cohorts were sampled too badly for their ranks to be trusted; nothing if all went well."""
+    facts: list[Any] = [record.facts for record in run.records() if record.key[0] == COHORT]
+    poor = sum(each["ess"] < RANKED or each["divergences"] > 0 for each in facts)
+    if not poor:
+        return []
+    return [
+        f"{poor} of {len(facts)} groups have divergences, or fewer effective draws than the {RANKED} among which the "
+        "truth is ranked: their ranks are rougher than those of the others."
+    ]
 
 
 def rank_rows(

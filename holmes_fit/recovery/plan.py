@@ -14,9 +14,9 @@ from typing import Any
 import pandas as pd
 
 from holmes_fit.comparison.predictive import cohort_of
-from holmes_fit.errors import InputError, Problem, Problems, Quoted, plain
+from holmes_fit.errors import InputError, Problem, Problems, Quoted, check_kind, plain
 from holmes_fit.fitting.plan import Plan, code_identity, plan_fit
-from holmes_fit.models import MODELS, Model, Observer, check_count
+from holmes_fit.models import Model, Observer, check_count, find_model
 from holmes_fit.pooling import GroupPrior, Sampling, prior_of, sampling_of
 from holmes_fit.populations import Population
 from holmes_fit.presets import PoolingSettings, Preset, load_preset
@@ -146,7 +146,8 @@ def plan_recovery(
     check_count("groups", groups, problems, least=0)
     check_count("seed", seed, problems, least=0)
     if from_run is not None and population:
-        problems.add("argument population", dict(population), "nothing, as the values come from the fitted run")
+        problems.add("argument population", population, "nothing, as the values come from the fitted run")
+    check_kind("sampling", sampling, Sampling | None, "a Sampling", problems)
     _check_source(protocol, like, from_run, problems)
     problems.raise_if_any()
     fitted = None if from_run is None else _Fitted(run_of(from_run))
@@ -245,7 +246,7 @@ class _Fitted:
     @property
     def models(self) -> tuple[str, ...]:
         """The models to recover unless others are asked for: those with latent causes, or all if there are none."""
-        return tuple(name for name in self._all if MODELS[name].uses_particles) or self._all
+        return tuple(name for name in self._all if find_model(name).uses_particles) or self._all
 
     def truths(self, model: Model, subjects: int | None, seed: int) -> list[Truth]:
         """Return people with values from the run, as many as were fitted unless another number is asked for."""

@@ -64,6 +64,11 @@ class MixtureFound:
     exceedance: NDArray[np.float64]
 
 
+def pooling_code() -> str:
+    """Return a digest of the code that pools people, on which no fit depends."""
+    return _digest(*(path.read_bytes() for path in sorted((PACKAGE / "pooling").glob("*.py"))))
+
+
 def pool_study(
     run: Run,
     fits: dict[str, Fits],
@@ -84,7 +89,7 @@ def pool_study(
     done
         Called after each group.
     """
-    code = b"".join(path.read_bytes() for path in sorted((PACKAGE / "pooling").glob("*.py")))
+    code = pooling_code().encode()
     settings = repr((prior, replace(sampling, cores=None))).encode()
     for kind, name in pooling_keys(list(fits)):
         own = list(fits.values()) if name == EVERYONE else [fits[name]]
@@ -161,6 +166,7 @@ def _joined(lattices: Sequence[Lattices]) -> Lattices:
         log_likelihood=np.concatenate([each.log_likelihood for each in lattices]),
         log_evidence=np.concatenate([each.log_evidence for each in lattices]),
         log_evidence_error=np.concatenate([each.log_evidence_error for each in lattices]),
+        n_noisy=sum(each.n_noisy for each in lattices),
     )
 
 

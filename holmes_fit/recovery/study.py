@@ -23,7 +23,7 @@ from holmes_fit.recovery.calibration import person_ranks, sbc_summary
 from holmes_fit.recovery.choosing import confusion_table, model_table, scores_of
 from holmes_fit.recovery.estimates import error_table, people_table, recovery_table
 from holmes_fit.recovery.figures import draw_figures
-from holmes_fit.recovery.group_study import GroupPlan, carry_out_groups, group_ranks
+from holmes_fit.recovery.group_study import GroupPlan, carry_out_groups, group_notes, group_ranks
 from holmes_fit.recovery.plan import KIND, RecoveryPlan, plan_recovery
 from holmes_fit.recovery.pooled import EVERYONE, mixture_of, pool_study, pooled_table, pooling_keys
 from holmes_fit.recovery.power import power_table
@@ -121,6 +121,12 @@ class Recovery(RunResults):
         return (self.folder / SUMMARY).read_text(encoding="utf-8")
 
     @property
+    def group_notes(self) -> list[str]:
+        """What must be known of the groups by which pooling was calibrated; nothing if all went well."""
+        folder = self.folder / GROUPS
+        return group_notes(read_run(folder)) if (folder / "manifest.json").exists() else []
+
+    @property
     def figures(self) -> list[Path]:
         """The figures."""
         return sorted((self.folder / "figures").glob("*.png"))
@@ -214,6 +220,7 @@ def recover(
     ['bic', 'evidence', 'pooled']
     """
     check_workers(workers, dask)
+    folder = default_folder(out, from_run)
     plan = plan_recovery(
         protocol,
         like=like,
@@ -228,7 +235,6 @@ def recover(
         observer=observer,
         sampling=sampling,
     )
-    folder = default_folder(out, from_run)
     with plan.open(folder) as run, watched(progress, "recovering") as told:
         lost = carry_out_study(plan, run, workers=workers, dask=dask, progress=told)
     if lost:
@@ -377,7 +383,7 @@ def write_tables(
         "recovery_people.csv": people,
         "recovery.csv": recovery_table(people, plan.seed),
         "error_correlations.csv": error_table(people, plan.seed),
-        "confusion.csv": confusion_table(fits, mixture_of(run, EVERYONE)),
+        "confusion.csv": confusion_table(fits, mixture_of(run, EVERYONE), plan.seed),
         "model_recovery.csv": model_table(fits, mixtures, plan.seed),
         "power.csv": power_table(evidence, plan.seed),
         "sbc.csv": pd.concat(ranks, ignore_index=True),

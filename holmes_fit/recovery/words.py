@@ -72,7 +72,9 @@ def _parameter_lines(study: Recovery, model: str) -> Iterator[tuple[str, bool]]:
         found = measure_of(recovery, model, parameter, "correlation")
         pooled = measure_of(recovery, model, parameter, "correlation", "pooled")
         removed = measure_of(recovery, model, parameter, "variance_removed")
-        coverage = measure_of(recovery, model, parameter, "coverage")
+        coverage, pooled_coverage = (
+            measure_of(recovery, model, parameter, "coverage", each) for each in ("mean", "pooled")
+        )
         at_bound = measure_of(recovery, model, parameter, "at_bound", "ml")
         alike = "the truth is the same for everyone" if n > 1 else "no r of one person"
         said = alike if pd.isna(found.value) else f"r {_with_interval(found)}"
@@ -83,6 +85,8 @@ def _parameter_lines(study: Recovery, model: str) -> Iterator[tuple[str, bool]]:
             f"{parameter}: {judged} by one person's choices: {said}; they remove {max(0.0, removed.value):.0%} of the "
             f"prior's variance; 95% intervals hold the truth in {_with_interval(coverage, percent=True)}"
         )
+        if not pd.isna(pooled_coverage.value):
+            text += f", those of pooling in {_with_interval(pooled_coverage, percent=True)}"
         if at_bound.value > 0.1:
             text += f"; the maximum likelihood lies at a bound for {at_bound.value:.0%}"
         yield f"{text}.", judged in WEAK
@@ -123,16 +127,20 @@ def _power_lines(power: pd.DataFrame) -> Iterator[str]:
     for (model, against), rows in power[power["rule"] == rule].groupby(["model", "against"], sort=False):
         if not MODELS[str(model)].uses_particles:
             continue
-        found = []
-        for frequency in (0.7, 0.9):
-            at = rows[(rows["frequency"] == frequency) & (rows["power"] >= ENOUGH_POWER)]
-            largest = rows["group_size"].max()
-            size = f"{at['group_size'].min()}" if len(at) else f"more than {largest}"
-            found.append(f"{size} people if {frequency:.0%} follow it")
+        found = [_size_needed(rows[rows["frequency"] == frequency], frequency) for frequency in (0.7, 0.9)]
         yield (
             f"To find {model} the more frequent, against {against}, with power {ENOUGH_POWER:g} ({rule}): "
-            f"{', '.join(found)}."
+            f"{'; '.join(found)}."
         )
+
+
+def _size_needed(rows: pd.DataFrame, frequency: float) -> str:
+    """Say which of the sizes is enough, and how surely; power is that of the size, or of the largest one."""
+    enough = rows[rows["power"] >= ENOUGH_POWER]
+    at = (enough if len(enough) else rows).sort_values("group_size").iloc[0 if len(enough) else -1]
+    size = f"{at['group_size']:.0f}" if len(enough) else f"more than {at['group_size']:.0f}"
+    power = _with_interval(Estimate(at["power"], at["lower"], at["upper"]))
+    return f"{size} people if {frequency:.0%} follow it (power of {at['group_size']:.0f}: {power})"
 
 
 def _calibration_lines(study: Recovery) -> Iterator[str]:
@@ -150,6 +158,7 @@ def _calibration_lines(study: Recovery) -> Iterator[str]:
             yield f"Calibration was not tested for {', '.join(untested)}: their truths are not from the fitting prior."
     if len(groups):
         yield from _verdicts(groups, "Calibration of group means and spreads", "groups")
+        yield from study.group_notes
 
 
 def _verdicts(summary: pd.DataFrame, what: str, units: str) -> Iterator[str]:
