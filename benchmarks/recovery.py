@@ -49,6 +49,7 @@ LAPSE = 0.02
 PRIORS = {"alpha": f"loguniform:{LOW},{HIGH}", "omega": f"loguniform:{LOW},{HIGH}", "beta": "uniform:1,6"}
 NODES, BETA_NODES, REPLICATES = 16, 25, 32
 TOLERANCE = 0.03  # by which the correlation may be below that of the dense grid
+TABLES = ("confusion", "model_recovery", "power", "recovery", "sbc_summary")
 LIMITS = {"quick": 15.0, "default": 70.0}  # minutes
 ON_GRID = ("alpha", "omega", "beta")
 
@@ -147,6 +148,7 @@ def study_parameters(out: Path, nodes: int) -> pd.DataFrame:
     settings = {"models": ("holmes",), "subjects": PEOPLE, "preset": matched_preset(), "fix": {"lapse": LAPSE}}
     study = recover("compositional_3", out=out / "parameters", seed=SEED, progress=_printed, **settings)  # type: ignore[arg-type]
     print(in_words(study), flush=True)
+    _keep(study, out, "_matched_priors", ("recovery", "sbc_summary"))
     plan = plan_recovery("compositional_3", seed=SEED, **settings)  # type: ignore[arg-type]
     cohort = plan.fits["holmes"].cohort
     by_default = fit(cohort, ("holmes",), out / "parameters_default_priors", seed=SEED, progress=_printed)
@@ -177,8 +179,8 @@ def study_models(out: Path) -> None:
     _keep(study, out, "_4")
 
 
-def _keep(study: Recovery, out: Path, suffix: str) -> None:
-    for name in ("confusion", "model_recovery", "power", "recovery", "sbc_summary"):
+def _keep(study: Recovery, out: Path, suffix: str, names: Sequence[str] = TABLES) -> None:
+    for name in names:
         shutil.copy(study.folder / f"{name}.csv", out / f"{name}{suffix}.csv")
 
 

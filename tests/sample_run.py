@@ -504,7 +504,11 @@ def _write_confusion(folder: Path, sample: Sample, n: int, rng: np.random.Genera
         for truth, chosen in product(sample.mixed, repeat=2):
             share = right if truth == chosen else (1 - right) / max(1, len(sample.mixed) - 1)
             row = {"criterion": criterion, "truth": truth, "chosen": chosen, "n": n, "count": round(share * n)}
-            rows.append(row | {"share": share, "lower": share - 0.1, "upper": share + 0.1, "inversion": share})
+            rows.append(
+                row
+                | {"share": share, "lower": share - 0.1, "upper": share + 0.1, "inversion": share}
+                | {"inversion_lower": share - 0.1, "inversion_upper": share + 0.1}
+            )
     write_table(pd.DataFrame(rows), folder / "confusion.csv")
     power = [
         {

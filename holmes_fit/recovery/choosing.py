@@ -10,9 +10,21 @@ from numpy.typing import NDArray
 
 from holmes_fit.fitting import Fits
 from holmes_fit.recovery.pooled import MixtureFound
-from holmes_fit.recovery.statistics import RESAMPLES, percentiles, share
+from holmes_fit.recovery.statistics import RESAMPLES, Estimate, percentiles, share
 
-CONFUSION = ("criterion", "truth", "chosen", "n", "count", "share", "lower", "upper", "inversion")
+CONFUSION = (
+    "criterion",
+    "truth",
+    "chosen",
+    "n",
+    "count",
+    "share",
+    "lower",
+    "upper",
+    "inversion",
+    "inversion_lower",
+    "inversion_upper",
+)
 MODEL_RECOVERY = (
     "truth",
     "model",
@@ -41,7 +53,7 @@ def scores_of(fits: Fits, models: Sequence[str], criterion: str) -> pd.DataFrame
     return wide.reindex(columns=list(models)).dropna()
 
 
-def confusion_table(fits: Mapping[str, Fits], everyone: MixtureFound | None) -> pd.DataFrame:
+def confusion_table(fits: Mapping[str, Fits], everyone: MixtureFound | None, seed: int) -> pd.DataFrame:
     """Return ``confusion.csv``: how often each model is chosen for people who follow a model.
 
     Parameters
@@ -50,6 +62,8 @@ def confusion_table(fits: Mapping[str, Fits], everyone: MixtureFound | None) -> 
         The fits of each cohort, by the model that its people follow.
     everyone
         The mixture of all cohorts, for the criterion ``pooled``: the most probable model of a person.
+    seed
+        Chooses the bootstrap samples of people.
 
     Notes
     -----
@@ -57,24 +71,43 @@ def confusion_table(fits: Mapping[str, Fits], everyone: MixtureFound | None) -> 
     frequent.
     """
     models = list(fits)
-    rows: list[dict[str, object]] = []
-    for criterion in (*SCORES, "pooled"):
-        shares = pd.DataFrame(np.nan, index=models, columns=models)
-        found = []
-        for truth in models:
-            chosen = _chosen(fits[truth], models, criterion, everyone)
-            if chosen is None:
-                continue
-            for model in models:
-                count = int(np.sum(chosen == model))
-                estimate = share(count, len(chosen))
-                shares.loc[truth, model] = estimate.value
-                interval = {"share": estimate.value, "lower": estimate.lower, "upper": estimate.upper}
-                who = {"criterion": criterion, "truth": truth, "chosen": model}
-                found.append({**who, "n": len(chosen), "count": count, **interval})
-        inverted = shares / shares.sum(axis=0).replace(0.0, np.nan)
-        rows += [{**row, "inversion": inverted.loc[str(row["truth"]), str(row["chosen"])]} for row in found]
+    rows: list[tuple[object, ...]] = []
+    for number, criterion in enumerate((*SCORES, "pooled")):
+        chosen = {truth: _chosen(fits[truth], models, criterion, everyone) for truth in models}
+        counts = {
+            truth: np.array([np.sum(own == model) for model in models])
+            for truth, own in chosen.items()
+            if own is not None and len(own)
+        }
+        inverted = _inverted(list(counts.values()), np.random.default_rng([seed, number]))
+        for down, (truth, count) in enumerate(counts.items()):
+            for across, model in enumerate(models):
+                own_share = share(int(count[across]), int(count.sum()))
+                who = (criterion, truth, model, int(count.sum()), int(count[across]))
+                rows.append((*who, *own_share, *inverted[down][across]))
     return pd.DataFrame(rows, columns=list(CONFUSION))
+
+
+def _inverted(counts: Sequence[NDArray[np.int_]], rng: np.random.Generator) -> list[list[Estimate]]:
+    """Return truths x models: the probability of the truth given the choice, with its bootstrap interval over people.
+
+    Parameters
+    ----------
+    counts
+        For each truth, how often each model was chosen.
+    rng
+        Draws the people of each truth anew.
+    """
+    shares = [count / count.sum() for count in counts]
+    drawn = [
+        rng.multinomial(count.sum(), own, size=RESAMPLES) / count.sum()
+        for count, own in zip(counts, shares, strict=True)
+    ]
+    # Truths x samples x models, the people as they are being the first sample.
+    every = np.array([np.vstack([own, again]) for own, again in zip(shares, drawn, strict=True)])
+    with np.errstate(invalid="ignore"):  # a model that is never chosen has no truths behind it
+        found = every / every.sum(axis=0)
+    return [[Estimate(float(column[0]), *percentiles(column[1:])) for column in own.T] for own in found]
 
 
 def _chosen(

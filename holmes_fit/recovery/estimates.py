@@ -19,12 +19,10 @@ from holmes_fit.fitting import Fits
 from holmes_fit.parameters import Parameter
 from holmes_fit.recovery.statistics import (
     NOTHING,
-    RESAMPLES,
     Estimate,
     bias,
     bootstrapped,
     correlation,
-    percentiles,
     rank_correlation,
     rmse,
     share,
@@ -165,11 +163,10 @@ def error_table(people: pd.DataFrame, seed: int) -> pd.DataFrame:
             if wide.empty:
                 continue
             matrix = wide.to_numpy(dtype=np.float64)
-            chosen = _rng(seed, model, "errors", estimator).integers(len(matrix), size=(RESAMPLES, len(matrix)))
+            rng = _rng(seed, model, "errors", estimator)
             for a, b in combinations(range(len(names)), 2):
-                value = float(correlation(matrix[:, a], matrix[:, b]))
-                lower, upper = percentiles(correlation(matrix[chosen, a], matrix[chosen, b]))
-                rows.append((model, names[a], names[b], estimator, len(matrix), value, lower, upper))
+                found = bootstrapped(correlation, matrix[:, a], matrix[:, b], rng)
+                rows.append((model, names[a], names[b], estimator, len(matrix), *found))
     return pd.DataFrame(rows, columns=list(ERRORS))
 
 

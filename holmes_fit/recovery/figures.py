@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from holmes_fit.recovery.calibration import NO_TEST
 from holmes_fit.recovery.group_study import QUANTITIES
 
 if TYPE_CHECKING:
@@ -43,11 +44,13 @@ Drawn = tuple[str, Callable[["Figure"], None], float]
 def _figures(study: Recovery) -> Iterator[Drawn]:
     people, recovery, ranks = study.people, study.parameters, study.sbc
     models = [model for model in study.models if model in set(people["model"])]
+    summary = study.sbc_summary
+    untested = set(summary.loc[summary["verdict"] == NO_TEST, "model"])  # their ranks need not be uniform
     for model in models:
         own = people[people["model"] == model]
         rows = 2 if own["pooled"].notna().any() else 1
         yield f"estimates_{model}", partial(_estimates, people=own, models=models), rows
-        for kind, of_kind in _kinds_of_ranks(ranks[ranks["model"] == model]):
+        for kind, of_kind in _kinds_of_ranks(ranks[ranks["model"] == model], tested=model not in untested):
             yield f"sbc_{model}{kind}", partial(_ranks, ranks=of_kind, models=models), 2
     yield "recovery", partial(_measures, recovery=recovery, models=models), 1.6 * len(models)
     if len(study.models) > 1:
@@ -60,10 +63,11 @@ def _figures(study: Recovery) -> Iterator[Drawn]:
             yield "power", partial(_power, power=power), 1.7
 
 
-def _kinds_of_ranks(ranks: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Give ranks of people's parameters, and those of group means and of spreads where there are any."""
+def _kinds_of_ranks(ranks: pd.DataFrame, tested: bool) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Give ranks of people's parameters if they are tested, and of group means and spreads where there are any."""
     of_groups = ranks["level"] == "group"
-    yield "", ranks[~of_groups]
+    if tested:
+        yield "", ranks[~of_groups]
     for quantity in QUANTITIES:
         chosen = ranks[of_groups & ranks["parameter"].str.startswith(f"{quantity} of ")]
         if len(chosen):

@@ -9,6 +9,7 @@ from typing import Protocol as Interface
 import numpy as np
 import pandas as pd
 
+from holmes_fit.errors import InputError, Problem, shown
 from holmes_fit.filters.draws import stream_key
 from holmes_fit.models import MODELS, Observer
 from holmes_fit.protocols import Protocol
@@ -51,6 +52,11 @@ class Copied:
     """Everyone has the trials of someone in a cohort, and gives no answer where they gave none."""
 
     cohort: Cohort
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.cohort, Cohort):
+            advice = "holmes_fit.read_cohort returns one from a CSV."
+            raise InputError([Problem("argument like", shown(self.cohort), "a cohort", advice)])
 
     @property
     def protocol(self) -> Protocol:

@@ -21,7 +21,7 @@ FREQUENCIES = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 SIZES = (10, 20, 40, 80)
 GROUPS = 4000  # for the power itself
 COHORTS = 200  # bootstrap samples of the simulated people, for its interval
-GROUPS_OF_COHORT = 100
+GROUPS_OF_COHORT = 200
 CELLS = 50  # of the grid over frequencies; one half lies above .5
 CHUNK = 2_000_000  # numbers held at a time
 # What is asked of the posterior probability that the model is the more frequent one.
@@ -63,13 +63,24 @@ def power_table(
                 found = study.exceedance(size, frequency, GROUPS, rng)
                 again = study.resampled(size, frequency, rng)
                 for rule, least in RULES.items():
-                    interval = percentiles((again > least).mean(axis=1))
+                    interval = percentiles(without_noise((again > least).mean(axis=1), GROUPS_OF_COHORT))
                     rows.append((model, other, size, frequency, rule, float((found > least).mean()), *interval))
     return pd.DataFrame(rows, columns=list(POWER))
 
 
 def _pairs(models: list[str]) -> list[tuple[str, str]]:
     return [(b, a) if a == "holmes" else (a, b) for a, b in combinations(models, 2)]
+
+
+def without_noise(shares: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+    """Return shares, each of which was counted among ``n``, as far apart as they would be had all been counted.
+
+    Their variance is that of what was counted plus that of counting. Deviations from the mean are shrunk until only the
+    first is left; otherwise intervals would never become narrower than counting among ``n`` allows.
+    """
+    of_counting, found = (shares * (1 - shares)).mean() / (n - 1), shares.var(ddof=1)
+    kept = np.sqrt(max(0.0, 1 - of_counting / found)) if found > 0 else 0.0
+    return np.asarray(shares.mean() + kept * (shares - shares.mean()))
 
 
 def exceedance(log_bayes_factor: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from holmes_fit.errors import Problems, nearest
+from holmes_fit.errors import Problems, check_kind, nearest
 from holmes_fit.filters.draws import stream_key
 from holmes_fit.models import MODELS, Model
 from holmes_fit.populations import Population, parse_population
@@ -46,6 +46,8 @@ def check_population(
     population: Mapping[str, float | str], models: Sequence[Model], problems: Problems
 ) -> dict[str, Population]:
     """Return how given parameters are spread over simulated people; a parameter must belong to one of the models."""
+    if not check_kind("population", population, Mapping, "values by parameter, such as {'alpha': 1.0}", problems):
+        return {}
     known = {parameter.name: parameter for model in models for parameter in parameters_of(model)}
     found = {}
     for name, value in population.items():

@@ -234,8 +234,8 @@ def draw_confusion(ax: Axes, rows: pd.DataFrame, models: Sequence[str], column: 
         for across, chosen in enumerate(models):
             own = rows[(rows["truth"] == truth) & (rows["chosen"] == chosen)]
             if len(own):
-                has_details = column == "share" and len(models) <= MOST_DETAILED
-                _cell(ax, across, down, float(own[column].iloc[0]), _details(own.iloc[0]) if has_details else "")
+                details = _details(own.iloc[0], column) if len(models) <= MOST_DETAILED else ""
+                _cell(ax, across, down, float(own[column].iloc[0]), details)
     labels = [_broken(shortened(model_label(model), LABEL, 74)) for model in models]
     widest = max(width_of(line, LABEL) for label in labels for line in label.split("\n"))
     turned = widest * len(models) > 120
@@ -270,7 +270,9 @@ def _cell(ax: Axes, x: float, y: float, value: float, details: str) -> None:
     ax.text(x, y, details, va="top", fontsize=7, **style)
 
 
-def _details(row: pd.Series) -> str:
+def _details(row: pd.Series, column: str) -> str:
+    if column == "inversion":
+        return f"{100 * row['inversion_lower']:.0f}–{100 * row['inversion_upper']:.0f}%"
     return f"{row['count']:.0f} of {row['n']:.0f}\n{100 * row['lower']:.0f}–{100 * row['upper']:.0f}%"
 
 
