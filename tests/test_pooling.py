@@ -2,6 +2,7 @@
 
 import itertools
 import signal
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -311,6 +312,17 @@ def test_tables_and_words_say_what_was_found(pooled: Pooled) -> None:
     text = in_words({"holmes": pooled})
     assert text.startswith("holmes: 12 people pooled.\n  alpha: group median")
     assert "0 divergences" in text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("noisy", "is_said"), [(0, False), (1, False), (2, True)])
+def test_noisy_likelihoods_are_said_to_add_up(pooled: Pooled, noisy: int, is_said: bool) -> None:
+    people = len(pooled.lattices.subjects)
+    assert 1 <= 0.1 * people < 2
+    noisier = replace(pooled, lattices=replace(pooled.lattices, n_noisy=noisy))
+    expected = [f"the likelihood of {noisy} of {people} people is noisy"] if is_said else []
+    assert [text.split(" (")[0] for text in noisier.noise_warnings] == expected
+    assert noisier.warnings[-1:] == noisier.noise_warnings or not is_said
 
 
 @pytest.mark.slow

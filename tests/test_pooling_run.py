@@ -62,6 +62,15 @@ def test_people_can_be_left_out(fitted: Run) -> None:
         pool(fitted, ["bias"], leave_out=everyone[:2])
 
 
+def test_a_run_with_nothing_free_has_nothing_to_pool(tmp_path: Path) -> None:
+    cohort = simulate("conditioning", "bias", subjects=3, seed=SEED).cohort
+    fits = fit(cohort, ["bias"], tmp_path / "run", preset="quick", fix={"choice_probability": 0.6}, workers=1)
+    with pytest.raises(InputError, match="saw no model with free parameters; allowed: at least one"):
+        pool(fits)
+    with pytest.raises(InputError, match="saw no model; allowed: at least one"):
+        pool(fits, [])
+
+
 def test_a_formula_for_no_parameter_is_refused_before_anything_runs(fitted: Run) -> None:
     with pytest.raises(InputError, match="a free parameter: choice_probability, learning_rate, beta, lapse"):
         pool(fitted, formulas=["alpha ~ group"])
@@ -76,6 +85,7 @@ def test_fits_that_failed_or_are_missing_are_named(tmp_path: Path) -> None:
         ],
         "log_evidence": -3.0,
         "log_evidence_error": 0.1,
+        "batch_sd": 0.2,
     }
     arrays = {"log_likelihood": np.zeros(axis.nodes, np.float32), "positions_alpha": axis.positions}
     keys = [("holmes", name) for name in ("a", "b", "c")]

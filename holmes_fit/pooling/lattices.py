@@ -21,6 +21,7 @@ from holmes_fit.runs.records import Record
 from holmes_fit.spaces import FreeParameter
 
 MOST_CELLS = 25_000  # of a lattice that NUTS sums over; more take longer
+NOISY = 1.0  # nats between batches of replicates
 LARGEST_FLOOR = 0.3  # of the fitting prior's SD: smaller spreads need not be told apart
 
 
@@ -40,6 +41,8 @@ class Lattices:
         People x nodes, an axis of nodes for each of ``axes``.
     log_evidence, log_evidence_error
         Of each person under the fitting prior, with the SD of its Monte Carlo error.
+    n_noisy
+        How many people have a likelihood whose batches of replicates disagree by more than a nat.
     """
 
     model: str
@@ -48,6 +51,7 @@ class Lattices:
     log_likelihood: NDArray[np.floating]
     log_evidence: NDArray[np.float64]
     log_evidence_error: NDArray[np.float64]
+    n_noisy: int = 0
 
     def __post_init__(self) -> None:
         shape = (len(self.subjects), *(axis.nodes for axis in self.axes))
@@ -147,6 +151,7 @@ def _lattices(model: str, records: Mapping[str, Record]) -> Lattices:
         log_likelihood=np.stack([record.arrays["log_likelihood"] for record in records.values()]),
         log_evidence=_numbers(records, "log_evidence"),
         log_evidence_error=_numbers(records, "log_evidence_error"),
+        n_noisy=int(np.sum(_numbers(records, "batch_sd") > NOISY)),
     )
 
 

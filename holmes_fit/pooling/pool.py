@@ -27,6 +27,7 @@ FOR_PEOPLE = 500  # draws of the group over which a person's posterior is averag
 FOR_ERRORS = 100
 DRAWS_OF_PERSON = 1000
 LARGEST_ERROR = 0.5  # nats
+NOISY_SHARE = 0.1  # of the people, who may have noisy likelihoods before it is said
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,19 @@ class Pooled:
     @property
     def warnings(self) -> list[str]:
         """What a reader must know before using the results; nothing if all is well."""
-        return self.diagnostics.warnings + self.errors.warnings
+        return self.diagnostics.warnings + self.errors.warnings + self.noise_warnings
+
+    @property
+    def noise_warnings(self) -> list[str]:
+        """What a reader must know of noisy likelihoods, whose errors add up in a group; nothing if few are noisy."""
+        noisy, people = self.lattices.n_noisy, len(self.lattices.subjects)
+        if noisy <= NOISY_SHARE * people:
+            return []
+        return [
+            f"the likelihood of {noisy} of {people} people is noisy (by more than a nat): people look noisier than "
+            "they are, all in the same direction, so that the group's intervals are too narrow and beta may be too "
+            "low; fit with more replicates (--preset careful)"
+        ]
 
     @cached_property
     def group(self) -> pd.DataFrame:
