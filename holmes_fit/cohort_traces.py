@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import pandas as pd
 
-from holmes_fit.errors import Problems
+from holmes_fit.errors import Problems, check_kind
 from holmes_fit.filters.draws import stream_key
 from holmes_fit.models import Model, Observer, check_count, check_values, find_model
 from holmes_fit.trials import Cohort, Learner
@@ -69,8 +69,10 @@ def trace_cohort(
     True
     """
     chosen = find_model(model)
-    given = dict(values or {})
     problems = Problems()
+    is_named = check_kind("values", values, Mapping | None, "values by parameter, such as {'alpha': 1.0}", problems)
+    given = dict(values or {}) if is_named else {}
+    check_kind("observer", observer, Observer | None, "an Observer", problems)
     if not isinstance(cohort, Cohort):
         problems.add("argument cohort", cohort, "a cohort", "holmes_fit.read_cohort returns one from a CSV.")
     check_values(chosen, given, problems)

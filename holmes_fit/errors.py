@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from types import UnionType
 
 
 class HolmesFitError(Exception):
@@ -74,7 +75,7 @@ def shown(value: object, limit: int = 80) -> str:
     if isinstance(value, Quoted):
         return plain(value, limit=400)
     text = repr(value)
-    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+    return plain(text if text.isprintable() else " ".join(text.split()), limit)  # a table has lines of its own
 
 
 class Quoted(str):
@@ -85,6 +86,13 @@ def plain(text: str, limit: int = 60) -> str:
     """Return a name as it can stand in one line of a message: as it is, or escaped where it cannot be printed."""
     safe = text if text.isprintable() else repr(text)
     return safe if len(safe) <= limit else f"{safe[: limit - 1]}…"
+
+
+def check_kind(name: str, value: object, kind: type | UnionType, allowed: str, problems: Problems) -> bool:
+    """Check that an argument is of some kind, such as ``Mapping | None``, and return whether it is."""
+    if not isinstance(value, kind):
+        problems.add(f"argument {name}", value, allowed)
+    return isinstance(value, kind)
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -32,7 +32,7 @@ def create_study(folder: str | os.PathLike[str]) -> tuple[Path, ...]:
     Raises
     ------
     InputError
-        If there is something already.
+        If there is something already, or the folder cannot be made or written.
     """
     root = Path(folder)
     _check_free(root)
@@ -56,8 +56,10 @@ def _check_free(root: Path) -> None:
             problems.add(where, Quoted(f"{names} in it"), "a new folder, or an empty one", "Nothing was changed.")
         elif root.is_file():
             problems.add(where, Quoted("a file"), "a new folder, or an empty one")
-        elif not root.is_dir():
-            root.mkdir(parents=True)
+        else:
+            root.mkdir(parents=True, exist_ok=True)
+            if not os.access(root, os.W_OK):
+                problems.add(where, Quoted("read-only"), "a folder that can be written")
     except (OSError, ValueError) as error:  # no access, or a name that the file system cannot hold
         problems.add(where, Quoted(str(error)), "a folder that can be written")
     problems.raise_if_any()

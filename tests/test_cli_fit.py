@@ -344,6 +344,7 @@ def test_status_says_how_to_go_on_if_it_is_safe_to_paste(
 
 
 def test_one_model_is_pooled_and_reported(study: Study, capsys: pytest.CaptureFixture[str]) -> None:
+    study.write(people(3))
     _, _, err = run(capsys, *study.command(models="bias"))
     assert err.splitlines()[-2:] == [
         f"  holmes-fit pool {study.out}",

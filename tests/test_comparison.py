@@ -12,6 +12,7 @@ from holmes_fit.comparison import compare, in_words
 from holmes_fit.comparison.omnibus import exceedance, frequencies_by_group, omnibus_risk, protected
 from holmes_fit.errors import InputError
 from holmes_fit.fitting import fit
+from holmes_fit.models import MODELS
 from holmes_fit.pooling import Sampling
 from holmes_fit.runs import Run, read_run
 
@@ -114,6 +115,9 @@ def fitted(tmp_path_factory: pytest.TempPathFactory) -> Run:
 @pytest.mark.slow
 def test_a_run_is_compared_and_gets_its_tables(fitted: Run) -> None:
     sampling = Sampling(chains=2, tune=200, draws=200, seed=SEED, cores=1)
+    models = fitted.read_table("models.csv", ("subject", "model", "warning"))
+    models["warning"] = ["few answers (9)", "noisy likelihood: batch SD 2 nats", *[""] * (len(models) - 2)]
+    fitted.write_table("models.csv", models)
     found = compare(fitted, sampling=sampling, datasets=20, workers=1)
     table = fitted.read_table("comparison.csv", ("model", "warning"))
     assert list(table["model"]) == ["rescorla_wagner", "bias"]
@@ -121,9 +125,9 @@ def test_a_run_is_compared_and_gets_its_tables(fitted: Run) -> None:
     assert table["over_bias"].iloc[0] > 10
     assert table["loso_difference"].max() == 0
     assert table["loso"].iloc[0] == pytest.approx(table["loso"].iloc[1] + -table["loso_difference"].iloc[1])
-    models = fitted.read_table("models.csv", ("subject", "model", "warning"))
     for _, row in table.iterrows():
         own = models[models["model"] == row["model"]]
+        assert row["noisy"] == own["warning"].str.startswith("noisy").sum()
         assert row["log_evidence"] == pytest.approx(own["log_evidence"].sum())
         assert row["bic"] == pytest.approx(own["bic"].sum())
     people = fitted.read_table("model_probabilities.csv", ("subject", "group", "model", "warning"))
@@ -140,6 +144,13 @@ def test_a_run_is_compared_and_gets_its_tables(fitted: Run) -> None:
     words = in_words(found)
     assert words.startswith("rescorla_wagner describes an estimated ")
     assert "young" in words
+
+
+def test_a_model_that_is_not_known_here_is_named(fitted: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run may come from a program that has added a model of its own."""
+    monkeypatch.delitem(MODELS, "bias")
+    with pytest.raises(InputError, match="argument model: saw 'bias'; allowed: flat, "):
+        compare(fitted)
 
 
 def test_what_cannot_be_compared_is_named(fitted: Run) -> None:

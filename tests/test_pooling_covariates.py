@@ -62,6 +62,7 @@ def test_contrasts_compare_groups_at_the_average_of_the_rest() -> None:
     [
         (["alpha ~ group +"], r"Operator `\+` has insuff"),
         (["group"], "not one parameter before ~"),
+        (["alpha ~ group | age"], "several parts after ~"),
         (["alpa ~ group"], "saw 'alpa'; allowed: a free parameter: alpha, omega, beta. Did you mean 'alpha'"),
         (["alpha ~ group", "alpha ~ age"], "a second formula for alpha"),
         (["alpha ~ 0 + group"], "no intercept"),

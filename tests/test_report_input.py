@@ -11,7 +11,7 @@ import holmes_fit as hf
 from holmes_fit.cli import main
 from holmes_fit.errors import InputError
 from holmes_fit.reporting.cohort.catalogue import PAGES
-from holmes_fit.reporting.cohort.settings import Settings, load_settings, settings_names
+from holmes_fit.reporting.cohort.settings import Settings, load_settings
 from holmes_fit.reporting.cohort.text import (
     fixed,
     number,
@@ -25,6 +25,7 @@ from holmes_fit.reporting.cohort.text import (
     width_of,
     wrapped,
 )
+from holmes_fit.study_files import shipped_names
 from tests.sample_run import Sample, make_run
 
 PAGE_NAMES = tuple(PAGES)
@@ -39,7 +40,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # --- Presets
 
 
-@pytest.mark.parametrize("name", settings_names())
+@pytest.mark.parametrize("name", shipped_names("reports"))
 def test_shipped_presets_can_be_read(name: str) -> None:
     settings = load_settings(name, PAGE_NAMES)
     assert settings.name == name
@@ -69,7 +70,8 @@ def test_a_preset_gives_title_question_and_pages(run: Path, tmp_path: Path) -> N
         ('pages = ["data", "data"]', "every page once"),
         ('pagse = ["data"]', r"key pagse: .*Did you mean 'pages'\?"),
         ("people_per_page = 0", "key people_per_page: saw 0"),
-        ("title = ", "a TOML file"),
+        ("title = ", r"mine\.toml: saw Invalid value.*; allowed: TOML"),
+        ("title = " + "[" * 100_000, r"mine\.toml: saw brackets nested too deeply; allowed: TOML"),
     ],
 )
 def test_what_is_wrong_with_a_preset_is_said(content: str, message: str, tmp_path: Path) -> None:
@@ -77,6 +79,12 @@ def test_what_is_wrong_with_a_preset_is_said(content: str, message: str, tmp_pat
     path.write_text(content)
     with pytest.raises(InputError, match=message):
         load_settings(path, PAGE_NAMES)
+
+
+def test_a_preset_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text('title = "Étude"', encoding="utf-8-sig")
+    assert load_settings(path, PAGE_NAMES).title == "Étude"
 
 
 def test_unknown_presets_and_files(tmp_path: Path) -> None:

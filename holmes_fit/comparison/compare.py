@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from holmes_fit.comparison.omnibus import exceedance, frequencies_by_group, omnibus_risk, protected
 from holmes_fit.comparison.prediction import LeftOut, leave_one_out
-from holmes_fit.comparison.predictive import cohort_of, predictive_checks
+from holmes_fit.comparison.predictive import check_predictive, cohort_of, predictive_checks
 from holmes_fit.comparison.predictive_draws import PeopleDraws, read_draws
 from holmes_fit.errors import InputError, Problem, Problems, Quoted, nearest, plain, shown
-from holmes_fit.models import MODELS
+from holmes_fit.models import find_model
 from holmes_fit.pooling import (
     GroupPrior,
     Lattices,
@@ -33,7 +33,7 @@ from holmes_fit.pooling import (
 from holmes_fit.pooling.lattices import check_same_people
 from holmes_fit.pooling.mixture import check_mixture
 from holmes_fit.pooling.pool import check_enough
-from holmes_fit.pooling.results import listed, to_arviz
+from holmes_fit.pooling.results import check_group_model, listed, to_arviz
 from holmes_fit.pooling.sampling import Diagnostics, counted, diagnose
 from holmes_fit.progress import OnBegin, watched_steps
 from holmes_fit.runs import HasRun, Run, run_of
@@ -222,15 +222,21 @@ def compare(
     >>> found.idata.posterior["frequency"].dims  # for ArviZ
     ('chain', 'draw', 'group', 'model')
     """
-    run, sampling = run_of(run, "fit"), sampling or Sampling()
-    leave_out = listed(leave_out)
+    run = run_of(run, "fit")
+    problems = Problems()
+    leave_out = listed("leave_out", leave_out, problems)
+    named = None if models is None else listed("models", models, problems)
+    check_group_model(prior, sampling, problems)
+    check_predictive(datasets, workers, problems)
+    problems.raise_if_any()
+    sampling = sampling or Sampling()
     lattices = {name: load_lattices(run, name, leave_out) for name in fitted_models(run)}
-    chosen = _chosen(None if models is None else listed(models), tuple(lattices))
+    chosen = _chosen(named, tuple(lattices))
     check_same_people(list(lattices.values()))
     groups, group_of, notes = _groups(cohort_of(run), by, next(iter(lattices.values())).subjects)
     _check_people_and_models([lattices[name] for name in chosen])
     with watched_steps(progress) as begin:
-        if not run.path("pooling.csv").exists():
+        if not run.path("pooling.csv").exists() and any(each.axes for each in lattices.values()):
             pool(run, leave_out=leave_out, prior=prior, sampling=sampling, progress=begin)
         posteriors = {
             name: _posterior(run, each, prior, sampling, begin) for name, each in lattices.items() if each.axes
@@ -336,7 +342,7 @@ def _check_people_and_models(lattices: Sequence[Lattices]) -> None:
 def _chosen(models: Sequence[str] | None, known: Sequence[str]) -> list[str]:
     """Return the models of the mixture."""
     if models is None:
-        particles = [name for name in known if MODELS[name].uses_particles]
+        particles = [name for name in known if find_model(name).uses_particles]
         return particles if len(particles) > 1 else list(known)
     problems = Problems()
     for name in models:

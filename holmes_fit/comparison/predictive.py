@@ -47,6 +47,13 @@ COLUMNS = (
 SUMMARY = ("model", "group", "measure", "n_bins", "rmse", "share_inside", "p_value")
 
 
+def check_predictive(datasets: int, workers: int | None, problems: Problems) -> None:
+    """Refuse a number of data sets or workers that is none."""
+    check_count("datasets", datasets, problems, least=2)
+    if workers is not None:
+        check_count("workers", workers, problems)
+
+
 def predictive_checks(
     run: Run,
     draws: Mapping[str, PeopleDraws],
@@ -100,10 +107,8 @@ def predictive_checks(
     under a true model. A small one still means what it says.
     """
     problems = Problems()
-    check_count("datasets", datasets, problems, least=2)
+    check_predictive(datasets, workers, problems)
     check_count("seed", seed, problems, least=0)
-    if workers is not None:
-        check_count("workers", workers, problems)
     known = fitted_models(run)
     for name in draws:
         if name not in known:

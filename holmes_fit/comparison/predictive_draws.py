@@ -12,8 +12,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from holmes_fit.errors import InputError, Problem, plain
-from holmes_fit.models import MODELS, Observer
-from holmes_fit.pooling import Pooled
+from holmes_fit.models import Observer, find_model
 from holmes_fit.runs import Record, Run
 
 
@@ -40,11 +39,6 @@ class PeopleDraws:
         own = self.values[person]
         chosen = own[np.linspace(0, len(own) - 1, n).round().astype(np.intp)]
         return [dict(zip(self.parameters, draw, strict=True)) for draw in chosen.tolist()]
-
-
-def pooled_draws(pooled: Pooled) -> PeopleDraws:
-    """Return draws of people under their group."""
-    return PeopleDraws(pooled.lattices.subjects, pooled.lattices.names, pooled.draw_people())
 
 
 def read_draws(run: Run, model: str, leave_out: Collection[str] = ()) -> PeopleDraws:
@@ -132,7 +126,7 @@ def read_model(run: Run, name: str, subject: str) -> FittedModel:
         raise InputError([Problem(f"model {name}, {plain(subject)}", "no fit", "someone who was fitted")])
     identity: Any = run.manifest.identity
     facts: Any = record.facts
-    is_averaged = identity["preset"]["likelihood"]["kind"] == "expected" and MODELS[name].uses_particles
+    is_averaged = identity["preset"]["likelihood"]["kind"] == "expected" and find_model(name).uses_particles
     tie = "tied to "
     return FittedModel(
         name=name,

@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from holmes_fit.comparison.prediction import error_of_sum
+from holmes_fit.fitting.summary import NOISY
 from holmes_fit.pooling.mixture import LARGEST_K_HAT
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def models_table(found: Comparison) -> pd.DataFrame:
                 "loso_k_high": left_out.n_high,
                 **{f"over_{base}": evidence[name] - evidence.get(base, np.nan) for base in BASELINES},
                 "hit_rate": own["hit_rate"].mean(),
-                "noisy": int((own["warning"] != "").sum()),
+                "noisy": int(own["warning"].str.contains(NOISY, regex=False).sum()),
                 "warning": _warning(found, name),
             }
         )

@@ -14,7 +14,7 @@ from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
 
-from holmes_fit.errors import InputError, Problems, Quoted, nearest
+from holmes_fit.errors import InputError, Problems, Quoted, check_kind, nearest
 from holmes_fit.fitting.person import ENOUGH_REPLICATES
 from holmes_fit.lattice import Task
 from holmes_fit.models import MODELS, Model, Observer, check_count
@@ -152,6 +152,7 @@ def plan_fit(
         problems.add("argument cohort", cohort, "a cohort", "holmes_fit.read_cohort returns one from a CSV.")
     if fix is not None and not isinstance(fix, Mapping):
         problems.add("argument fix", fix, "values by the names of parameters, such as {'lapse': 0.02}")
+    check_kind("observer", observer, Observer | None, "an Observer", problems)
     chosen = _models(models, problems)
     check_count("seed", seed, problems, least=0)
     settings = _preset(preset, problems)

@@ -105,6 +105,9 @@ def _parsed(formulas: Sequence[str], parameters: Sequence[str], problems: Proble
         if not isinstance(formula, StructuredFormula) or len(list(formula.lhs)) != 1:
             problems.add(where, Quoted("not one parameter before ~"), ALLOWED)
             continue
+        if not isinstance(formula.rhs, SimpleFormula):
+            problems.add(where, Quoted("several parts after ~"), ALLOWED)
+            continue
         before = len(problems.found)
         parameter = str(next(iter(formula.lhs)))
         if parameter not in parameters:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import truncnorm
 
+from holmes_fit.errors import Problems
+from holmes_fit.models import is_number
 from holmes_fit.pooling.draws import GroupDraws, node_weights
 from holmes_fit.pooling.lattices import MergedAxis, centre_and_scale
 
 QUANTILES = (0.025, 0.5, 0.975)
+LARGEST = 100  # of what a prior can say, as in presets
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,13 @@ class GroupPrior:
     spread: float = 0.5
     spread_log_sd: float = 0.6
     effect_sd: float = 1.0
+
+    def __post_init__(self) -> None:
+        problems = Problems()
+        for name, value in asdict(self).items():
+            if not is_number(value) or not 0 < value <= LARGEST:
+                problems.add(f"argument {name}", value, f"a number above 0, up to {LARGEST}")
+        problems.raise_if_any()
 
 
 @dataclass(frozen=True)

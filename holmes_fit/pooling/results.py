@@ -15,7 +15,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from holmes_fit.errors import Problems, nearest
+from holmes_fit.errors import InputError, Problem, Problems, check_kind, nearest
 from holmes_fit.models import MODELS
 from holmes_fit.pooling.lattices import Lattices, fitted_models, load_lattices
 from holmes_fit.pooling.pool import Pooled, pool_people, prior_draws
@@ -85,11 +85,17 @@ def pool(
     ('chain', 'draw', 'parameter')
     """
     run = run_of(run, "fit")
-    formulas, leave_out = listed(formulas), listed(leave_out)
-    chosen = fitted_models(run) if models is None else listed(models)
+    problems = Problems()
+    formulas, leave_out = listed("formulas", formulas, problems), listed("leave_out", leave_out, problems)
+    chosen = fitted_models(run) if models is None else listed("models", models, problems)
+    check_group_model(prior, sampling, problems)
+    problems.raise_if_any()
     loaded = {name: load_lattices(run, name, leave_out) for name in chosen}
     if models is None:
         loaded = {name: lattices for name, lattices in loaded.items() if lattices.axes}
+    if not loaded:
+        seen = "no model with free parameters" if models is None else "no model"
+        raise InputError([Problem("argument models", seen, "at least one that has something to pool")])
     _check_formulas(formulas, [name for lattices in loaded.values() for name in lattices.names])
     people = run.read_table("subjects.csv", ("subject",)) if formulas else None
     found = {}
@@ -115,9 +121,19 @@ def _remove_earlier(run: Run, found: Collection[str], regressed: bool) -> None:
         run.path(name).unlink(missing_ok=True)
 
 
-def listed(names: Iterable[str]) -> tuple[str, ...]:
+def listed(argument: str, names: Iterable[str], problems: Problems) -> tuple[str, ...]:
     """Return names that were given; a text is one of them, and not its letters, although Python would say so."""
-    return (names,) if isinstance(names, str) else tuple(names)
+    given = (names,) if isinstance(names, str) else tuple(names) if isinstance(names, Iterable) else (None,)
+    if all(isinstance(name, str) for name in given):
+        return given
+    problems.add(f"argument {argument}", names, "names, each of them a text")
+    return ()
+
+
+def check_group_model(prior: GroupPrior | None, sampling: Sampling | None, problems: Problems) -> None:
+    """Refuse what is no prior of a group, or says nothing about sampling."""
+    check_kind("prior", prior, GroupPrior | None, "a GroupPrior", problems)
+    check_kind("sampling", sampling, Sampling | None, "a Sampling", problems)
 
 
 def _left_side(formula: str) -> str:

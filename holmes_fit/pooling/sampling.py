@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 from pytensor.compile.sharedvalue import shared
 from pytensor.configdefaults import config
 
+from holmes_fit.errors import Problems
+from holmes_fit.models import check_count, is_number
 from holmes_fit.pooling.contraction import LEAST, WeightedSums
 from holmes_fit.pooling.draws import TINY, Designs, GroupDraws
 from holmes_fit.pooling.lattices import Lattices, MergedAxis, MergedLattices
@@ -34,6 +36,7 @@ OTHER_MODE = "FAST_COMPILE"  # for what is hardly ever computed, such as where c
 
 LARGEST_R_HAT = 1.01
 LEAST_ESS = 400
+LEAST_OF = {"chains": 2, "tune": 1, "draws": 4, "seed": 0}  # with fewer chains or draws there are no diagnostics
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,16 @@ class Sampling:
     target_accept: float = 0.9
     seed: int = 0
     cores: int | None = None
+
+    def __post_init__(self) -> None:
+        problems = Problems()
+        for name, least in LEAST_OF.items():
+            check_count(name, getattr(self, name), problems, least=least)
+        if self.cores is not None:
+            check_count("cores", self.cores, problems)
+        if not is_number(self.target_accept) or not 0.5 <= self.target_accept < 1:
+            problems.add("argument target_accept", self.target_accept, "a number from 0.5 to less than 1")
+        problems.raise_if_any()
 
     @property
     def steps(self) -> int:

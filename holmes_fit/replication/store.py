@@ -76,30 +76,43 @@ def open_store(root: Path, sizes: Sizes) -> Store:
     Raises
     ------
     InputError
-        Naming every setting that differs.
+        Naming every setting that differs, or why the folder cannot be made or written.
     """
     wanted = _settings(sizes)
     manifest = root / MANIFEST
     problems = Problems()
     where = f"folder {plain(str(root), limit=200)}"
-    if manifest.is_file():
-        try:
-            found = json.loads(manifest.read_text(encoding="utf-8"))
-        except ValueError:
-            found = {}
-        advice = "Choose another folder, or delete this one."
-        for name in sorted({*wanted, *found}):
-            if found.get(name) != wanted.get(name):
-                seen = Quoted(f"{name} = {found.get(name)}")
-                problems.add(where, seen, f"{name} = {wanted.get(name)}, as asked for now", advice)
-    elif root.exists() and (not root.is_dir() or any(root.iterdir())):
-        problems.add(where, Quoted("something else there"), "a new folder, an empty one, or a replication to resume")
+    try:
+        if manifest.is_file():
+            _check_same(_read(manifest), wanted, where, problems)
+        elif root.exists() and (not root.is_dir() or any(root.iterdir())):
+            allowed = "a new folder, an empty one, or a replication to resume"
+            problems.add(where, Quoted("something else there"), allowed)
+        if not problems:
+            root.mkdir(parents=True, exist_ok=True)
+            with written_whole(manifest) as temporary:  # also over the same one, to see that the folder can be written
+                temporary.write_text(json.dumps(wanted, indent=2) + "\n", encoding="utf-8")
+    except (OSError, ValueError) as error:  # no access, no space, or a name that the file system cannot hold
+        problems.add(where, Quoted(str(error)), "a folder that can be made and written")
     problems.raise_if_any()
-    root.mkdir(parents=True, exist_ok=True)
-    if not manifest.is_file():
-        with written_whole(manifest) as temporary:
-            temporary.write_text(json.dumps(wanted, indent=2) + "\n", encoding="utf-8")
     return Store(root)
+
+
+def _read(manifest: Path) -> dict[str, object]:
+    """Return the settings of a folder; none where they cannot be read, so that all of them differ."""
+    try:
+        found = json.loads(manifest.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _check_same(found: dict[str, object], wanted: dict[str, object], where: str, problems: Problems) -> None:
+    advice = "Choose another folder, or delete this one."
+    for name in sorted({*wanted, *found}):
+        if found.get(name) != wanted.get(name):
+            seen = Quoted(f"{name} = {found.get(name)}")
+            problems.add(where, seen, f"{name} = {wanted.get(name)}, as asked for now", advice)
 
 
 def _settings(sizes: Sizes) -> dict[str, object]:

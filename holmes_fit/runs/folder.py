@@ -219,7 +219,7 @@ def open_run(root: str | os.PathLike[str], *, identity: JSON, about: JSON, keys:
         If the folder holds something else, a run of something else (everything that differs is named), or another
         process is at work in it.
     """
-    folder = Path(root)
+    folder = _folder("out", root)
     wanted = new_manifest(identity, about, tuple(keys))
     with ExitStack() as stack:
         _claim(folder, stack)
@@ -245,7 +245,8 @@ def read_run(root: str | os.PathLike[str]) -> Run:
     InputError
         If the folder is no run.
     """
-    return Run(Path(root), _read_manifest(Path(root)))
+    folder = _folder("folder", root)
+    return Run(folder, _read_manifest(folder))
 
 
 class HasRun(Protocol):
@@ -278,6 +279,13 @@ def run_of(where: str | os.PathLike[str] | Run | HasRun, kind: str = "") -> Run:
         seen, allowed = "a run of something else", f"a run of holmes-fit {kind}"
         raise InputError([Problem(f"folder {_shown(run.root)}", seen, allowed)])
     return run
+
+
+def _folder(name: str, path: object) -> Path:
+    """Return the folder that an argument gives."""
+    if not isinstance(path, str | os.PathLike):
+        raise InputError([Problem(f"argument {name}", shown(path), "a folder")])
+    return Path(path)
 
 
 def _claim(folder: Path, stack: ExitStack) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from holmes_fit.choices import response_parameters
-from holmes_fit.errors import InputError, Problems, Quoted, nearest
+from holmes_fit.errors import InputError, Problems, Quoted, check_kind, nearest
 from holmes_fit.models import Model, Observer, check_count, find_model, is_number
 from holmes_fit.parameters import Parameter
 from holmes_fit.populations import Population, parse_population
@@ -58,7 +58,14 @@ def make_plan(
     problems = Problems()
     if loaded.generator is None:
         problems.add(f"protocol {loaded.name}", Quoted("no generator"), "a protocol with a [generator] table")
-    shares = {model: 1.0} if mix is None else dict(mix)
+    if not check_kind("values", values, Mapping | None, "values by parameter, such as {'alpha': 1.0}", problems):
+        values = None
+    if not check_kind("mix", mix, Mapping | None, "shares by model, such as {'flat': 0.5, 'holmes': 0.5}", problems):
+        mix = None
+    if not check_kind("groups", groups, Mapping | None, "people by group, such as {'patients': 20}", problems):
+        groups = None
+    check_kind("observer", observer, Observer | None, "an Observer", problems)
+    shares = [(model, 1.0)] if mix is None else list(mix.items())
     models = _checked_models(shares, mix is not None, problems)
     sizes: dict[str | None, int] = {None: subjects} if groups is None else dict(groups.items())
     _check_groups(loaded, groups, subjects, problems)
@@ -69,7 +76,7 @@ def make_plan(
         problems.add("argument missed", missed, "a probability, from 0 to less than 1")
     check_count("seed", seed, problems, least=0)
     problems.raise_if_any()
-    plan = Plan(loaded, shares, populations, float(missed), int(seed), observer or Observer())
+    plan = Plan(loaded, dict(shares), populations, float(missed), int(seed), observer or Observer())
     return plan, list(_people(sizes))
 
 
@@ -82,16 +89,16 @@ def _people(sizes: Mapping[str | None, int]) -> Iterator[Person]:
             yield Person(number, f"s{number:0{width}d}", group)
 
 
-def _checked_models(shares: Mapping[str, float], is_mix: bool, problems: Problems) -> list[Model]:
+def _checked_models(shares: Sequence[tuple[str, float]], is_mix: bool, problems: Problems) -> list[Model]:
     models = []
-    for name, share in shares.items():
+    for name, share in shares:
         try:
             models.append(find_model(name))
         except InputError as error:
             problems.found.extend(error.problems)
         if not is_number(share) or not 0 <= share <= 1:
             problems.add("argument mix", Quoted(f"{name}={share}"), "a share from 0 to 1")
-    total = sum(share for share in shares.values() if is_number(share))
+    total = sum(share for _, share in shares if is_number(share))
     if is_mix and not abs(total - 1) < 1e-6:
         problems.add("argument mix", Quoted(f"shares that add up to {total:g}"), "shares that add up to 1")
     return models
@@ -120,7 +127,7 @@ def _checked_values(
     for_all: dict[str, Population] = {}
     of_group: dict[str | None, dict[str, Population]] = {group: {} for group in groups}
     for name, value in values.items():
-        group, _, parameter = name.rpartition(".")
+        group, _, parameter = str(name).rpartition(".")
         if group and group not in groups:
             named = [other for other in groups if other is not None]
             problems.add(f"argument {name}", Quoted(f"group {group!r}"), f"one of the groups: {named}")

@@ -49,19 +49,26 @@ def shown_path(path: Path) -> str:
     return plain(str(path), limit=200)
 
 
+def check_path(name: str, value: object, allowed: str, problems: Problems) -> bool:
+    """Check that an argument is a path, and return whether it is. A table in memory is told how to become a file."""
+    is_path, is_table = isinstance(value, str | os.PathLike), hasattr(value, "columns")
+    if not is_path:
+        advice = "Write it to a CSV first: to_csv('pilot.csv', index=False)." if is_table else ""
+        problems.add(f"argument {name}", Quoted(f"a {type(value).__name__}") if is_table else value, allowed, advice)
+    return is_path
+
+
 def find_files(data: DataPath | Iterable[DataPath], reading: Reading, beside: DataPath | None = None) -> list[Path]:
     """Return the files that ``data`` stands for: a file, several, or the CSVs of a folder, without ``beside``."""
-    is_table = hasattr(data, "columns")
-    if is_table or not isinstance(data, Iterable | os.PathLike):
-        seen = Quoted(f"a {type(data).__name__}")
-        advice = "Write it to a CSV first: to_csv('pilot.csv', index=False)." if is_table else ""
-        reading.problems.add("argument data", seen, "a CSV file, several, or a folder", advice)
-        return []
-    given = [data] if isinstance(data, (str, os.PathLike)) else list(data)
+    is_one = isinstance(data, str | bytes | os.PathLike) or hasattr(data, "columns")
+    given: list[object] = list(data) if isinstance(data, Iterable) and not is_one else [data]
     if not given:
         reading.problems.add("data", Quoted("no file"), "a file, several files, or a folder of CSV files")
+    paths = [each for each in given if isinstance(each, str | os.PathLike)]
+    for each in [each for each in given if not isinstance(each, str | os.PathLike)][:SHOWN]:
+        check_path("data", each, "a CSV file, several, or a folder", reading.problems)
     files: list[Path] = []
-    for path in map(Path, given):
+    for path in map(Path, paths):
         try:
             files += _files_in_folder(path, reading) if path.is_dir() else _one_file(path, reading)
         except (OSError, ValueError) as error:  # no access, or a name that the file system cannot hold

@@ -16,7 +16,7 @@ from holmes_fit.protocols.schema import RESERVED
 from holmes_fit.trials.cells import MISSING
 from holmes_fit.trials.checking import CheckedCells, Sheet, check_cells, check_columns
 from holmes_fit.trials.cohorts import Cohort, build_cohort, restart_labels
-from holmes_fit.trials.files import DataPath, Reading, find_files, read_files
+from holmes_fit.trials.files import DataPath, Reading, check_path, find_files, read_files
 from holmes_fit.trials.people import covariate_names, join_people, read_people, subject_table
 from holmes_fit.trials.rules import apply_rules, outside_window
 from holmes_fit.trials.structure import check_answers, check_trial_order, number_learners
@@ -93,6 +93,8 @@ def check_data(
     if not isinstance(protocol, Protocol):
         protocol = load_protocol(protocol)
     reading = Reading()
+    if participants is not None and not check_path("participants", participants, "a CSV file", reading.problems):
+        participants = None
     table = read_files(find_files(data, reading, participants), protocol.required_columns, reading)
     people = None if participants is None else read_people(participants, protocol, reading)
     cohort = _check_table(table, people, protocol, reading) if len(table) else None

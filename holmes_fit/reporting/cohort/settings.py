@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from holmes_fit.errors import InputError, Problems, Quoted, nearest, plain
-from holmes_fit.study_files import study_folder
+from holmes_fit.errors import InputError, Problems, nearest, plain
+from holmes_fit.study_files import find_toml, read_toml
 
 
 class Settings(BaseModel):
@@ -41,11 +39,6 @@ class Settings(BaseModel):
     people_per_page: Annotated[int, Field(ge=1, le=60)] = 24
 
 
-def settings_names() -> tuple[str, ...]:
-    """Return the names of the presets that come with the package, in alphabetical order."""
-    return tuple(sorted(path.stem for path in study_folder("reports").glob("*.toml")))
-
-
 def load_settings(name_or_path: str | os.PathLike[str], known_pages: Sequence[str]) -> Settings:
     """Read a preset: a shipped one by its name, or a TOML file.
 
@@ -54,36 +47,18 @@ def load_settings(name_or_path: str | os.PathLike[str], known_pages: Sequence[st
     InputError
         Naming everything that is wrong with it.
     """
-    path = _file(name_or_path)
+    path = find_toml(name_or_path, "reports", "report preset")
     problems = Problems()
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-        settings = Settings.model_validate({"name": path.stem, **table})
+        settings = Settings.model_validate({"name": path.stem, **read_toml(path)})
     except ValidationError as error:
         for found in error.errors():
             key = ".".join(str(part) for part in found["loc"])
             advice = nearest(key, Settings.model_fields) if found["type"] == "extra_forbidden" else ""
             problems.add(f"{plain(path.name)}, key {plain(key)}", found["input"], plain(found["msg"].lower()), advice)
         raise InputError(problems) from error
-    except (OSError, ValueError) as error:
-        problems.add(f"report preset {plain(str(path), limit=200)}", Quoted(str(error)), "a TOML file")
-        raise InputError(problems) from error
     check_pages(settings.pages, known_pages, f"{plain(path.name)}, key pages")
     return settings
-
-
-def _file(name_or_path: str | os.PathLike[str]) -> Path:
-    text = os.fspath(name_or_path)
-    if text in settings_names():
-        return study_folder("reports") / f"{text}.toml"
-    path = Path(text)
-    if path.suffix != ".toml":
-        problems = Problems()
-        names = settings_names()
-        allowed = f"{', '.join(names)}, or the path of a TOML file"
-        problems.add("report preset", text, allowed, nearest(text, names))
-        raise InputError(problems)
-    return path
 
 
 def check_pages(pages: Sequence[str], known: Sequence[str], where: str) -> None:

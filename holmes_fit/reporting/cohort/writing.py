@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holmes_fit.atomic import check_outputs, written_whole
-from holmes_fit.errors import InputError, Problem, Problems, Quoted, plain
+from holmes_fit.errors import InputError, Problem, Problems, Quoted, check_kind, plain
 from holmes_fit.reporting.cohort.data import CohortData
 from holmes_fit.reporting.cohort.settings import Settings, check_pages, load_settings
 from holmes_fit.runs import Run, run_of
@@ -57,7 +57,7 @@ def report(
     preset
         What goes into the report: the name of a shipped preset, the path of a TOML file, or settings.
     figures
-        A folder for each figure as PNG and SVG, and what it shows as CSV.
+        A folder for each figure as PNG and SVG, and what it shows as CSV; a new one, or an empty one.
     recovery
         The folder of a recovery study of the same design; ``recovery`` within the run by default.
     force
@@ -81,6 +81,12 @@ def report(
     """
     from holmes_fit.reporting.cohort.catalogue import PAGES
 
+    problems = Problems()
+    check_kind("out", out, str | os.PathLike, "the path of a PDF", problems)
+    check_kind("pages", pages, Iterable | None, "names of pages", problems)
+    for name, folder in (("figures", figures), ("recovery", recovery)):
+        check_kind(name, folder, str | os.PathLike | None, "a folder", problems)
+    problems.raise_if_any()
     known = tuple(PAGES)
     settings = preset if isinstance(preset, Settings) else load_settings(preset, known)
     given = (pages,) if isinstance(pages, str) else pages  # whose letters would be pages otherwise
@@ -89,7 +95,7 @@ def report(
     data = read_data(run, by, recovery)
     parts = _parts(data, Path(out), by)
     check_outputs(parts, force, suffixes=(".pdf",))
-    folders = _figure_folders(parts, figures, by is not None)
+    folders = _figure_folders(parts, figures, by is not None, force)
     written = []
     for (path, part), folder in zip(parts.items(), folders, strict=True):
         written += _write(path, part, settings, chosen, folder)
@@ -110,7 +116,8 @@ def read_data(
     elif not (run.root / "fits.csv").is_file():
         advice = "holmes-fit status says how far it is; the same fit command goes on with it."
         problems.add(place, Quoted("a run without fits.csv"), "a run that has come to its end", advice)
-    root = None if recovery is None else Path(recovery)
+    is_path = check_kind("recovery", recovery, str | os.PathLike | None, "a folder", problems)
+    root = Path(recovery) if is_path and recovery is not None else None
     if root is not None and not (root / "recovery.csv").is_file():
         seen = "no recovery.csv" if root.is_dir() else "no such folder"
         problems.add(f"folder {plain(str(root), limit=200)}", Quoted(seen), "the folder of holmes-fit recover")
@@ -138,16 +145,16 @@ def _parts(data: CohortData, out: Path, by: str | None) -> dict[Path, CohortData
     found: dict[Path, CohortData] = {}
     for group in data.all_groups:
         slug = re.sub(r"[^A-Za-z0-9_.-]+", "-", group).strip("-.")[:40] or "unnamed"
-        path, number = out.with_name(f"{out.stem}_{slug}{out.suffix}"), 1
+        path, number = out.parent / f"{out.stem}_{slug}{out.suffix}", 1
         while path in found:
             number += 1
-            path = out.with_name(f"{out.stem}_{slug}_{number}{out.suffix}")
+            path = out.parent / f"{out.stem}_{slug}_{number}{out.suffix}"
         found[path] = data.within(group)
     return found
 
 
 def _figure_folders(
-    parts: dict[Path, CohortData], figures: str | os.PathLike[str] | None, several: bool
+    parts: dict[Path, CohortData], figures: str | os.PathLike[str] | None, several: bool, force: bool
 ) -> list[Path | None]:
     if figures is None:
         return [None] * len(parts)
@@ -155,12 +162,16 @@ def _figure_folders(
     folders = [root / path.stem if several else root for path in parts]
     problems = Problems()
     for folder in folders:
+        where = f"folder {plain(str(folder), limit=200)}"
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            if not os.access(folder, os.W_OK):
-                problems.add(f"folder {plain(str(folder), limit=200)}", Quoted("read-only"), "a folder for figures")
+            if not force and any(folder.iterdir()):
+                advice = "Use --force to replace those of the same names."
+                problems.add(where, Quoted("files in it"), "a new folder for figures, or an empty one", advice)
+            elif not os.access(folder, os.W_OK):
+                problems.add(where, Quoted("read-only"), "a folder for figures")
         except (OSError, ValueError) as error:
-            problems.add(f"folder {plain(str(folder), limit=200)}", Quoted(str(error)), "a folder for figures")
+            problems.add(where, Quoted(str(error)), "a folder for figures")
     problems.raise_if_any()
     return [*folders]
 
