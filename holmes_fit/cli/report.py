@@ -37,7 +37,10 @@ def report(
         ),
     ] = "default",
     figures: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Also each figure as PNG and SVG, and what it shows as CSV.")
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Also each figure as PNG and SVG, and what it shows as CSV, into a new folder."
+        ),
     ] = None,
     recovery: Annotated[
         Path | None, typer.Option(metavar="REC", help="A recovery study of the same design; RUN/recovery by default.")
