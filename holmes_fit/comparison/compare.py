@@ -12,11 +12,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from holmes_fit.comparison.groups import groups_of
 from holmes_fit.comparison.omnibus import exceedance, frequencies_by_group, omnibus_risk, protected
 from holmes_fit.comparison.prediction import LeftOut, leave_one_out
 from holmes_fit.comparison.predictive import check_predictive, cohort_of, predictive_checks
 from holmes_fit.comparison.predictive_draws import PeopleDraws, read_draws
-from holmes_fit.errors import InputError, Problem, Problems, Quoted, nearest, plain, shown
+from holmes_fit.errors import Problems, Quoted, nearest
 from holmes_fit.models import find_model
 from holmes_fit.pooling import (
     GroupPrior,
@@ -37,8 +38,6 @@ from holmes_fit.pooling.results import check_group_model, listed, to_arviz
 from holmes_fit.pooling.sampling import Diagnostics, counted, diagnose
 from holmes_fit.progress import OnBegin, watched_steps
 from holmes_fit.runs import HasRun, Run, run_of
-from holmes_fit.trials import Cohort, default_group
-from holmes_fit.trials.summaries import EVERYONE, MOST_GROUPS
 
 DATASETS = 100  # simulated cohorts in posterior predictive checks
 
@@ -233,7 +232,7 @@ def compare(
     lattices = {name: load_lattices(run, name, leave_out) for name in fitted_models(run)}
     chosen = _chosen(named, tuple(lattices))
     check_same_people(list(lattices.values()))
-    groups, group_of, notes = _groups(cohort_of(run), by, next(iter(lattices.values())).subjects)
+    groups, group_of, notes = groups_of(cohort_of(run), by, next(iter(lattices.values())).subjects)
     _check_people_and_models([lattices[name] for name in chosen])
     with watched_steps(progress) as begin:
         if not run.path("pooling.csv").exists() and any(each.axes for each in lattices.values()):
@@ -352,49 +351,6 @@ def _chosen(models: Sequence[str] | None, known: Sequence[str]) -> list[str]:
         problems.add("models", Quoted(", ".join(models)), "each model once")
     problems.raise_if_any()
     return list(models)
-
-
-Groups = tuple[tuple[str, ...], NDArray[np.intp], tuple[str, ...]]
-
-
-def _groups(cohort: Cohort, by: str | None, subjects: Sequence[str]) -> Groups:
-    """Return the groups in which someone is, everyone's group, and what to say about it; no groups if there is one."""
-    people = cohort.subjects
-    column = default_group(cohort) if by is None else by
-    nobody = np.zeros(len(subjects), dtype=np.intp)
-    if column is None:
-        return (), nobody, ()
-    covariates = list(people.columns.drop("subject"))
-    if column not in covariates:
-        allowed = f"a covariate of the run: {', '.join(covariates) or 'it has none'}"
-        raise InputError([Problem("argument by", shown(column), allowed, nearest(column, covariates))])
-    own = people.set_index("subject")[column].reindex(list(subjects))
-    lacking = [str(name) for name in own.index[own.isna()]]
-    if lacking and by is not None:
-        seen = f"no value for {plain(', '.join(lacking), limit=200)}"
-        raise InputError([Problem(f"covariate {column}", seen, "a group for everyone", "Leave them out.")])
-    if lacking:
-        note = f"groups are not compared, as {column} is empty for {plain(', '.join(lacking), limit=200)}"
-        return (), nobody, (note,)
-    names = tuple(sorted({str(value) for value in own}))
-    empty = sorted({str(value) for value in people[column].dropna()} - set(names))
-    notes = (f"nobody is left in {', '.join(map(plain, empty))}",) if empty else ()
-    _check_groups(names, column, asked=by is not None)
-    if len(names) < 2:
-        return (), nobody, notes
-    return names, np.array([names.index(str(value)) for value in own], dtype=np.intp), notes
-
-
-def _check_groups(names: Sequence[str], column: str, asked: bool) -> None:
-    problems = Problems()
-    where = f"covariate {plain(column)}"
-    if asked and len(names) < 2:
-        problems.add(where, Quoted(f"only {names[0]}"), "at least two groups with people in them")
-    if len(names) > MOST_GROUPS:
-        problems.add(where, Quoted(f"{len(names)} values"), f"up to {MOST_GROUPS} groups")
-    if EVERYONE in names:
-        problems.add(where, Quoted(f"a group called {EVERYONE}"), "another name; this one stands for all people")
-    problems.raise_if_any()
 
 
 def _fits(run: Run, subjects: Sequence[str]) -> pd.DataFrame:
