@@ -88,6 +88,6 @@ def pool(
 def not_converged(what: list[str], draws: int) -> str:
     """Say what to do when chains have not converged."""
     return (
-        f"Not converged: {', '.join(what)}. Do not report these numbers. Take more draws: write a TOML file with "
-        f'base = "default", [pooling] and draws = {2 * draws}, and give its path to --preset.'
+        f"Not converged: {', '.join(what)}. Do not report these numbers. Take more draws: --preset careful, or a TOML "
+        f'file with base = "default", [pooling] and draws = {2 * draws}, whose path is given to --preset.'
     )
