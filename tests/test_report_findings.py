@@ -166,6 +166,21 @@ def test_a_study_of_another_protocol_is_refused(run: Path, tmp_path: Path) -> No
         study_of(run, tmp_path / "study", [""], protocol={"name": "shepard", "sha256": ""})
 
 
+def test_few_simulated_people_are_not_judged_by_their_correlations(run: Path) -> None:
+    data = CohortData(read_run(run))
+    assert "is recovered best (r = " in recovery._weakest(data)
+    table = data.recovery
+    assert table is not None
+    rows = [
+        {"model": "holmes", "parameter": name, "estimator": "mean", "measure": "variance_removed", "value": value}
+        for name, value in (("alpha", -0.1), ("omega", 0.4), ("beta", 0.8))
+    ]
+    vars(data)["recovery"] = pd.concat([table, pd.DataFrame(rows)], ignore_index=True).assign(n=12)
+    assert recovery._weakest(data) == (
+        "Under HOLMES, a person's choices tell β best (80% of the prior's variance removed) and α least (0%)."
+    )
+
+
 def test_calibration_is_claimed_only_where_it_was_tested(run: Path) -> None:
     for verdict, is_claimed in (("passes", True), ("no test: truths are not from the fitting prior", False)):
         data = CohortData(read_run(run))

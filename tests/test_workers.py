@@ -20,7 +20,7 @@ from joblib.externals.loky.process_executor import _ExecutorManagerThread
 from threadpoolctl import threadpool_info
 
 from holmes_fit.errors import HolmesFitError, InputError
-from holmes_fit.workers import Failure, do_all, tasks, usable_cores
+from holmes_fit.workers import Failure, do_all, processes, tasks, usable_cores
 from holmes_fit.workers import cluster as clusters
 
 POSIX_ONLY = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
@@ -436,3 +436,15 @@ def test_without_dask_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(InputError, match=r"an installation without Dask.*pip install 'holmes-fit\[cluster\]'"):
         list(do_all(root, [1.0], dask="tcp://lab3:8786"))
+
+
+def test_the_pools_own_thread_dies_silently_and_others_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine it may be told to stop at a moment that it does not expect."""
+    told: list[object] = []
+    monkeypatch.setattr(threading, "excepthook", lambda died: told.append(died.thread))
+    own, other = (threading.Thread(target=math.sqrt, args=(-1,)) for _ in range(2))
+    with processes._without_last_words(own):
+        for thread in (own, other):
+            thread.start()
+            thread.join()
+    assert told == [other]

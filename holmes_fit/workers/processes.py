@@ -72,7 +72,7 @@ class Processes:
         return HolmesFitError("The worker processes were stopped. Give the same command again, and it goes on.")
 
     def close(self, unfinished: Iterable[Future[Any]]) -> None:
-        with _ctrl_c_held_back():
+        with _ctrl_c_held_back(), _without_last_words(self._executor._executor_manager_thread):
             under_way = _all_taken(list(unfinished))
             self._executor.shutdown(wait=True, kill_workers=under_way)
 
@@ -81,12 +81,31 @@ def _all_taken(unfinished: list[Future[Any]]) -> bool:
     """Wait until the pool's own thread has taken every task that it was given; return whether any is unfinished.
 
     That thread, told to stop between the moment when a task is given and the one when it takes it, would look for the
-    task where it has just been dropped, and die with a traceback on the terminal.
+    task where it has just been dropped, and die.
     """
     limit = time.monotonic() + TAKEN_SECONDS
     while time.monotonic() < limit and not all(future.running() or future.done() for future in unfinished):
         time.sleep(0.01)
     return any(not future.done() for future in unfinished)
+
+
+@contextmanager
+def _without_last_words(thread: threading.Thread | None) -> Iterator[None]:
+    """Let a thread of the pool, which is about to end, die without a traceback on the terminal.
+
+    On a busy machine it may still be told to stop at a moment that it does not expect, and nothing hangs on it then.
+    """
+    usual = threading.excepthook
+
+    def hook(died: threading.ExceptHookArgs) -> None:
+        if thread is None or died.thread is not thread:
+            usual(died)
+
+    threading.excepthook = hook
+    try:
+        yield
+    finally:
+        threading.excepthook = usual
 
 
 @contextmanager
