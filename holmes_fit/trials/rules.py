@@ -39,15 +39,8 @@ def apply_rules(trials: pd.DataFrame, protocol: Protocol) -> tuple[list[str], pd
     if rules.rt is not None:
         window = f"{rules.rt.min:g} to {'any' if rules.rt.max is None else f'{rules.rt.max:g}'}"
         for subject, n in people["outside"][people["outside"] > 0].items():
-            done.append(
-                (
-                    str(subject),
-                    "rt",
-                    f"{n} {'answer' if n == 1 else 'answers'} outside",
-                    window,
-                    "answers count as missed",
-                )
-            )
+            seen = f"{n} {'answer' if n == 1 else 'answers'} outside"
+            done.append((str(subject), "rt", seen, window, "answers count as missed"))
     gone: set[str] = set()
     for rule, measure, least in (
         ("min_answered", "answered", rules.min_answered),
