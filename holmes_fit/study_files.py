@@ -69,6 +69,9 @@ def find_toml(name_or_path: str | os.PathLike[str], folder: StudyFolder, where: 
         seen = os.fspath(name_or_path)
         local = Path(folder) / f"{path.name}.toml"  # of a study that holmes-fit init has laid out
         advice = f"Did you mean {str(local)!r}?" if _is_file(beside / local) else nearest(seen, names)
+        if path.suffix == ".toml":
+            there = [other.name for other in path.parent.glob("*.toml")]
+            advice = f"There is no such file. {nearest(path.name, there)}".rstrip()
         raise InputError([Problem(where, shown(seen), allowed, advice)])
     return path
 

@@ -172,7 +172,7 @@ def test_a_report_says_what_was_found_and_where_it_is(tmp_path: Path, capsys: py
     lines = text.splitlines()
     assert (code, err) == (0, f"wrote {out}\n")
     assert "describes an estimated " in lines[0]
-    assert lines[1].startswith("In simulated studies of this design, ")
+    assert lines[1].startswith("In a simulated study of this design, with ")
     assert lines[2:] == [f"The report, a first look, can be read in {out}."]
     said = asked(capsys, *command, "--force")
     assert (said["words"], said["written"]) == (lines[:2], [str(out)])

@@ -145,7 +145,9 @@ def test_many_problems_of_a_kind_are_counted(tmp_path: Path) -> None:
 def test_a_misspelt_column_suggests_the_nearest(tmp_path: Path, name: str, wrong: str) -> None:
     header, rest = ROWS.split("\n", 1)
     problems = problems_of(tmp_path, header.replace(name, wrong) + "\n" + rest)
-    assert problems[0].startswith(f"pilot.csv, header: saw no column '{name}'; allowed: the columns subject, trial,")
+    assert problems[0].startswith(
+        f"pilot.csv, header: saw no column '{name}'; allowed: the columns that the protocol names: subject, trial,"
+    )
     assert name == "x" or f"Did you mean '{wrong}'?" in problems[0]
     assert len(problems) == 1
 

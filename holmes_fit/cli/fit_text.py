@@ -29,7 +29,8 @@ def beginning(plan: Plan, progress: Progress, workers: int | None, dask: str | N
     if plan.label:
         lines.append(f"This is {plan.label}")
     if progress.done:
-        lines.append(f"{len(progress.done)} of {progress.total} are done; going on with the rest.")
+        left = "going on with the rest" if progress.missing else "nothing is left to fit"
+        lines.append(f"{len(progress.done)} of {progress.total} are done; {left}.")
     if progress.damaged:
         lines.append(f"{counted(len(progress.damaged), 'damaged record')} found, to be made anew.")
     if progress.missing:

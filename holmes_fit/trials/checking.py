@@ -72,7 +72,7 @@ def check_columns(sheet: Sheet) -> None:
             lacking = np.unique(table.file[column.codes == ABSENT])
         for file in lacking[:SHOWN]:
             seen = Quoted(f"no column {plain(name)!r}")
-            allowed = f"the columns {', '.join(map(plain, protocol.required_columns))}"
+            allowed = f"the columns that the protocol names: {', '.join(map(plain, protocol.required_columns))}"
             advice = nearest(name, spare)
             if name in protocol.columns.covariates:
                 advice = f"{advice} A table of participants can have it instead.".strip()

@@ -153,7 +153,7 @@ def _finding(data: CohortData) -> str:
         return f"{start}."
     if best["model"] == data.lead_model:
         return f"{start}, and no model comes closer."
-    return f"{start}; {model_label(str(best['model']))} comes closest."
+    return f"{start}; {model_label(str(best['model']))} comes closer still."
 
 
 def _has_conditions(data: CohortData) -> bool:

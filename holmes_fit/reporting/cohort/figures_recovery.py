@@ -260,14 +260,14 @@ def _cell(ax: Axes, x: float, y: float, value: float, details: str) -> None:
     style: dict[str, Any] = {"ha": "center", "color": "white" if value > 0.55 else INK}
     ax.text(
         x,
-        y - 0.05 if details else y,
+        y - 0.13 if details else y,
         share(value),
         va="bottom" if details else "center",
         fontsize=9,
         weight="bold",
         **style,
     )
-    ax.text(x, y, details, va="top", fontsize=7, **style)
+    ax.text(x, y - 0.09, details, va="top", fontsize=7, **style)
 
 
 def _details(row: pd.Series, column: str) -> str:

@@ -59,7 +59,12 @@ def finding(data: CohortData) -> str:
         right = rows[rows["truth"] == rows["chosen"]]
         told = [f"{share(row['share'])} of {model_label(row['truth'])} people" for _, row in right.iterrows()]
         guessing = share(1 / max(1, rows["chosen"].nunique()))
-        return f"In simulated studies of this design, {listed(told)} are recognised as such; guessing gives {guessing}."
+        least, most = rows["n"].min(), rows["n"].max()
+        size = f"{least:.0f}" if least == most else f"{least:.0f} to {most:.0f}"
+        return (
+            f"In a simulated study of this design, with {size} people of each model, {listed(told)} are recognised as "
+            f"such; guessing gives {guessing}."
+        )
     told = [f"{share(value)} for {parameter_label(name)}" for name, value in _medians(data).items()]
     if not told:
         return "There is nothing that says whether this study can tell."

@@ -59,7 +59,7 @@ def build(data: CohortData, book: Book) -> None:
     book.y -= 4
     panels = _panels(data)[:FIGURES]
     rows = -(-len(panels) // 2)
-    height = float(np.clip((book.room - CONTENTS) / max(1, rows) - GUTTER, 165, 210))
+    height = float(np.clip((book.room - CONTENTS) / max(1, rows) - GUTTER, 150, 210))
     for start in range(0, len(panels), 2):
         book.row(height, panels[start : start + 2])
     _contents(book)
@@ -151,7 +151,7 @@ def _contents(book: Book) -> None:
 
     present = [PAGES[name].title for name, reason in book.contents.items() if not reason and name != "summary"]
     absent = {PAGES[name].title: reason for name, reason in book.contents.items() if reason}
-    if present:
+    if present and book.room > CONTENTS / 2:  # alone on a page of its own, it would tell nobody anything
         book.note(f"In this report: {' · '.join(present)}")
     for title, reason in absent.items():
         book.note(f"Not in this report: {sentence(title)} {reason}")
