@@ -10,8 +10,8 @@ HARDLY = "hardly identified"
 WEAK = ("weakly identified", HARDLY)
 FEWEST_FOR_CORRELATION = 20  # people, with whom a correlation of 0 is estimated to within .22
 HELPS = (
-    "longer or more informative designs, more replicates where the likelihood is noisy, and above all pooling people: "
-    "a group's mean is known far better than one person's value."
+    "a longer or more informative design, if holmes-fit plan says so; more replicates where the likelihood is noisy; "
+    "and above all pooling people: a group's mean is known far better than one person's value."
 )
 
 
