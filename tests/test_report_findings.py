@@ -132,7 +132,7 @@ def test_parameters_that_one_person_hardly_tells_are_named_with_what_helps(run: 
     vars(data)["recovery"] = pd.DataFrame(rows, columns=["model", "parameter", "estimator", "measure", "value", "n"])
     said = recovery._weakly_identified(data)
     start = "Weakly identified by one person's choices alone: "
-    assert said.startswith(f"{start}α (r = 0.39) and β (r = 0.59). What helps: longer ")
+    assert said.startswith(f"{start}α (r = 0.39) and β (r = 0.59). What helps: a longer ")
     vars(data)["recovery"]["n"] = 19  # too few for a correlation
     assert recovery._weakly_identified(data).startswith(f"{start}Ω (35% of the prior's variance removed). What helps")
     vars(data)["recovery"]["value"] = 0.8
