@@ -4,8 +4,9 @@ PYTHON ?= python3
 VENV ?= .venv
 # Passed on to the resolver: `make lock LOCK_FLAGS=--upgrade` takes the newest versions that pyproject.toml allows.
 LOCK_FLAGS ?=
-# What `make faults` and `make fuzz` are given.
+# What `make faults`, `make bench` and `make fuzz` are given.
 FAULTS ?=
+AGAINST ?=
 FUZZ ?= 30
 FUZZ_SEED ?= 2026
 
@@ -61,8 +62,9 @@ demo: env ## Simulate eight people, fit, compare and report them, as a quick loo
 	"$(BIN)/holmes-fit" recover --from runs/demo --subjects 4 || test $$? -eq 3
 	"$(BIN)/holmes-fit" report runs/demo --force --out runs/demo.pdf
 
+# `make bench AGAINST=REVISION` sets the filter beside that of another revision.
 bench: env ## Time the particle filter, fits of a cohort, and pooling
-	"$(BIN)/python" -m benchmarks.kernel
+	"$(BIN)/python" -m benchmarks.kernel $(if $(AGAINST),--against $(AGAINST))
 	"$(BIN)/python" -m benchmarks.fit
 	mkdir -p runs/bench
 	"$(BIN)/python" -m benchmarks.pooling --keep runs/bench

@@ -1,22 +1,28 @@
 """How fast is the filter? Ratios within one run, because machines differ and are noisy.
 
-The floor does only what no filter of this kind can do without: it draws the uniforms that the kernel consumes, with
-the kernel's generator, looks up one logarithm a feature in the same table, and takes the exponentials of the weights.
-Kernel and floor are timed in turns, and each is represented by its fastest run.
+``python -m benchmarks.kernel --against REVISION`` sets it beside the filter of another revision, which must give the
+same traces to the bit. Calls are timed in turns, and each is represented by its fastest run.
 """
 
 from __future__ import annotations
 
+import argparse
+import importlib
+import io
 import json
+import re
 import subprocess
 import sys
+import tarfile
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
 
 import numpy as np
-from numba import njit
 
-from benchmarks.tasks import compositional, shape_color
+from benchmarks.tasks import compositional, shape_color, weather
 from holmes_fit.filters import draws, kernel
 from holmes_fit.filters.settings import Settings
 from holmes_fit.models import MODELS, LatentCauseModel, Observer
@@ -24,47 +30,20 @@ from holmes_fit.observations import Observations, observations_from_matrix
 
 KEY = draws.stream_key(0, "benchmark")
 VALUES = {"alpha": 1.0, "omega": 0.5}
+SETTINGS = [{"alpha": 0.3, "omega": 0.3}, VALUES, {"alpha": 2.0, "omega": 1.0}]
+REPLICATES = 8  # as many filters as a fit runs at a node, and more
+TASKS = {
+    "3-level": (lambda: compositional(3), False),
+    "weather": (weather, False),
+    "shape-colour": (shape_color, True),
+}
+ROOT = Path(__file__).resolve().parent.parent
 
 
-@njit(cache=True)
-def floor(cues, length_normalized, key, pairs, replicates, n_particles, table):
-    """Draw, look up and take exponentials. ``pairs[trial]`` is the number of pairs of uniforms that a trial takes."""
-    n_trials, n_cues = cues.shape
-    counts = np.zeros((n_particles, 2 * n_cues + 2), dtype=np.uint16)
-    seen = np.empty(n_cues + 1, dtype=np.uint32)
-    log_weight = np.empty(n_particles)
-    kept = 0.0
-    for replicate in range(replicates):
-        for trial in range(n_trials):
-            for cue in range(n_cues):
-                seen[cue] = 2 * cue + cues[trial, cue]
-            seen[n_cues] = 2 * n_cues
-            for number in range(pairs[trial]):
-                branch, stop = draws.pair(key, replicate, trial, number, 0)
-                kept += branch + stop
-            kept += draws.uniform(key, replicate, trial, 0, 0, draws.RESAMPLE)
-            for particle in range(n_particles):
-                total = 0.0
-                for feature in range(n_cues + 1):
-                    total += table[counts[particle, seen[feature]]]
-                log_weight[particle] = total
-            for particle in range(n_particles):
-                kept += np.exp(log_weight[particle])
-                if length_normalized:
-                    kept += np.exp(0.5 * log_weight[particle])
-    return kept
-
-
-def settings_of(name: str, particles: int = 200) -> Settings:
+def settings_of(name: str, particles: int = 200, values: dict[str, float] = VALUES) -> Settings:
     model = MODELS[name]
     assert isinstance(model, LatentCauseModel)
-    return model.settings(VALUES, Observer(particles=particles))
-
-
-def pairs_a_trial(observations: Observations, settings: Settings) -> np.ndarray:
-    """Count the pairs of uniforms that the kernel draws: one for every level that a particle enters."""
-    _, history = kernel.trace_with_history(observations, settings, KEY)
-    return (history.level[history.leaves] + 1).sum(axis=1)
+    return model.settings(values, Observer(particles=particles))
 
 
 def fastest(calls: dict[str, Callable[[], object]], seconds: float = 4.0) -> dict[str, float]:
@@ -81,38 +60,56 @@ def fastest(calls: dict[str, Callable[[], object]], seconds: float = 4.0) -> dic
     return best
 
 
-def filter_call(observations: Observations, settings: Settings, replicates: int = 1) -> Callable[[], object]:
-    return lambda: kernel.p_hat_traces(observations, settings, KEY, replicates)
+def filter_call(
+    observations: Observations, settings: Settings, replicates: int = 1, filters: ModuleType = kernel
+) -> Callable[[], np.ndarray]:
+    return lambda: filters.p_hat_traces(observations, settings, KEY, replicates)
 
 
-def floor_call(observations: Observations, settings: Settings, replicates: int) -> Callable[[], object]:
-    pairs = pairs_a_trial(observations, settings)
-    table = np.log(settings.omega + np.arange(observations.n_trials + 1))
-    cues, length_normalized = observations.cues, observations.length_normalized
-    return lambda: floor(cues, length_normalized, KEY, pairs, replicates, settings.particles, table)
+def earlier_kernel(revision: str, folder: Path) -> ModuleType:
+    """Import the kernel of another revision beside today's: the same package under another name."""
+    archive = subprocess.run(["git", "archive", revision, "holmes_fit"], cwd=ROOT, capture_output=True, check=True)
+    with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
+        files.extractall(folder, filter="data")
+    (folder / "holmes_fit").rename(folder / "holmes_fit_earlier")
+    for path in (folder / "holmes_fit_earlier").rglob("*.py"):
+        path.write_text(re.sub(r"\bholmes_fit\b", "holmes_fit_earlier", path.read_text("utf-8")), "utf-8")
+    sys.path.insert(0, str(folder))
+    return importlib.import_module("holmes_fit_earlier.filters.kernel")
 
 
-def against_floor(replicates: int = 2) -> None:
-    print("Cost per particle and trial, P = 200, alpha 1, Omega .5 (target: at most 2.5 floors)")
-    tasks = {
-        "shape-colour, 172 trials, 23 features": (shape_color(), True),
-        "3-level compositional, 160 trials, 8 features": (compositional(3), False),
-    }
-    for task, (matrix, length_normalized) in tasks.items():
-        observations = observations_from_matrix(matrix, length_normalized=length_normalized)
+def cost(earlier: ModuleType | None, seconds: float) -> None:
+    """Time the filter on three tasks at three settings, beside an earlier one that must say the same to the bit."""
+    kernels = {"now": kernel} | ({"earlier": earlier} if earlier else {})
+    print(f"Cost per particle and trial, P = 200, {REPLICATES} filters a call, three settings of alpha and Omega, ns")
+    for task, (matrix, length_normalized) in TASKS.items():
+        observations = observations_from_matrix(matrix(), length_normalized=length_normalized)
         for name in ("flat", "holmes"):
-            settings = settings_of(name)
-            calls = {
-                "kernel": filter_call(observations, settings, replicates),
-                "floor": floor_call(observations, settings, replicates),
-            }
-            best = fastest(calls)
-            unit = 1e9 / (replicates * observations.n_trials * settings.particles)
-            ratio = best["kernel"] / best["floor"]
-            print(
-                f"  {task:46s} {name:7s} kernel {best['kernel'] * unit:6.1f} ns"
-                f"   floor {best['floor'] * unit:5.1f} ns   ratio {ratio:.2f}"
-            )
+            times = {label: [] for label in kernels}
+            for values in SETTINGS:
+                settings = settings_of(name, values=values)
+                calls = {
+                    label: filter_call(observations, settings, REPLICATES, each) for label, each in kernels.items()
+                }
+                traces = [call() for call in calls.values()]
+                assert all(np.array_equal(each, traces[0]) for each in traces), f"{task}, {name}: other traces"
+                for label, best in fastest(calls, seconds).items():
+                    times[label].append(1e9 * best / (REPLICATES * observations.n_trials * settings.particles))
+            print(f"  {task:14s} {name:7s} " + "   ".join(_row(label, each) for label, each in times.items()), end="")
+            print(f"   earlier / now {sum(times['earlier']) / sum(times['now']):.2f}" if earlier else "", flush=True)
+
+
+def _row(label: str, nanoseconds: list[float]) -> str:
+    return f"{label} " + " ".join(f"{each:5.1f}" for each in nanoseconds)
+
+
+def many_particles(seconds: float) -> None:
+    print("Cost of 2,000 particles over that of 200, 3-level task, alpha 1, Omega .5")
+    observations = observations_from_matrix(compositional(3))
+    for name in ("flat", "holmes"):
+        calls = {str(n): filter_call(observations, settings_of(name, n), REPLICATES) for n in (200, 2000)}
+        best = fastest(calls, 2 * seconds)
+        print(f"  {name:7s} {best['2000'] / best['200']:.1f}", flush=True)
 
 
 def exponent(sizes: list[int], calls: dict[str, Callable[[], object]]) -> float:
@@ -182,8 +179,19 @@ def start() -> None:
     print(f"  first call          {min(run['first_call'] for run in runs):.2f} s")
 
 
-if __name__ == "__main__":
-    against_floor()
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--against", metavar="REVISION", help="a revision of the source to be set beside this one")
+    parser.add_argument("--seconds", type=float, default=4.0, help="how long each comparison goes on")
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        earlier = earlier_kernel(asked.against, Path(folder)) if asked.against else None
+        cost(earlier, asked.seconds)
+    many_particles(asked.seconds)
     scaling()
     memory()
     start()
+
+
+if __name__ == "__main__":
+    main()

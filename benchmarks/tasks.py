@@ -18,6 +18,14 @@ def compositional(levels: int, seed: int = 0, repetitions: int = 10) -> np.ndarr
     return np.random.default_rng(seed).permutation(np.array(rows))
 
 
+def weather(seed: int = 0) -> np.ndarray:
+    """200 trials of the weather prediction task: four cards, their patterns and chances as in its protocol."""
+    from holmes_fit import load_protocol, simulate
+
+    person = simulate(load_protocol("weather_prediction"), "bias", subjects=1, seed=seed).cohort
+    return person.trials[["x1", "x2", "x3", "x4", "outcome"]].to_numpy(dtype=int)
+
+
 def shape_color(seed: int = 0) -> np.ndarray:
     """Two shapes in eight colours, blocked by shape, then two new colours: 10 + 3 repetitions."""
     rng = np.random.default_rng(seed)

@@ -42,7 +42,7 @@ def stream_key(seed: int, learner: str = "") -> np.uint64:
     return np.uint64(int.from_bytes(hashlib.blake2b(name, digest_size=8).digest(), "little"))
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def philox(key, counter_0, counter_1, counter_2, counter_3):
     """Return the four words of one Philox4x32-10 block."""
     key_0 = key & _LOW
@@ -59,17 +59,24 @@ def philox(key, counter_0, counter_1, counter_2, counter_3):
     return counter_0, counter_1, counter_2, counter_3
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def unit(high, low):
     """Map two 32-bit words into the open interval (0, 1)."""
     return (np.float64(np.int64((high << _UPPER_BITS) | (low >> _DROPPED_BITS))) + 0.5) * _UNIT
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def pair(key, replicate, trial, particle, level):
     """Return the two uniforms of one particle at one level: for ``BRANCH`` and for ``STOP``."""
     words = philox(key, np.uint64(particle), np.uint64(trial), np.uint64(replicate), np.uint64(level))
     return unit(words[0], words[1]), unit(words[2], words[3])
+
+
+@njit(cache=True)
+def fill_pairs(key, replicate, trial, level, particles, count, branch, stop):
+    """Write the pairs of the first ``count`` particles of a list into two arrays, several at a time."""
+    for place in range(count):
+        branch[place], stop[place] = pair(key, replicate, trial, particles[place], level)
 
 
 @njit(cache=True)

@@ -1,45 +1,63 @@
 """The particle filter, compiled: one kernel for every variant of the prior. ``plain`` says the same in plain words.
 
-How it is fast. Counts are integers, and Omega + count, or its logarithm, comes from a table. Likelihoods are products
-where no product of this sequence can leave the range of floating-point numbers, and sums of logarithms elsewhere. A
-particle that survives resampling stays where it is; a copy goes only into the place of a dead one, and only the part
-in use is copied.
-Four 16-bit counts sit in one 64-bit word and are added and copied together. Paths are drawn level by level for all
-particles, so that what is read lies side by side; and where particles differ, both ways are computed and one is
-selected, because a wrongly predicted jump costs more than a few additions. Indices that can never be negative are
-unsigned, which spares the test for it. Nothing is allocated on a trial, except when arrays double.
+How it is fast: it thinks once for all particles that think the same. After resampling, many of the slots hold copies of
+one particle, and copies that take the same path stay the same. So a slot only points to a *state*, and what a state
+becomes on a path is its *successor*, which is weighed once for all slots that hold it:
+
+    slot          0  1  2  3  4  5  6  7       every slot draws a path of its own
+    state         A  A  B  A  C  C  A  B
+    ends at leaf  x  y  x  x  z  z  x  w
+    successor     Ax Ay Bx Ax Cz Cz Ax Bw      five hypotheses to look up and weigh instead of eight
+    survivors     Ax Ax Bx Ax Ax Cz Ax Cz      a dead slot is given a pointer, nothing is copied yet
+
+Only then are states written to, by the successors that survive: the last one of a state takes it over, the others are
+given a copy first, and states without a survivor are free again. Nobody writes into a state that somebody else holds.
+In the published variant with shared branch counts every slot has a state of its own, and paths count as they are drawn.
+
+Besides, counts are integers, four to a 64-bit word, and Omega + count, or its logarithm, comes from a table.
+Likelihoods are products where no product of this sequence can leave the range of floating-point numbers, and sums of
+logarithms elsewhere. Slots of one state stand side by side, so that their paths are drawn from the same few numbers.
+Indices that can never be negative are unsigned, which spares the test for it. Sums over particles are in the order of
+the slots. Nothing is allocated on a trial, except when arrays double.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 from holmes_fit.filters import draws
+from holmes_fit.filters.counting import go_on, go_on_apart, line_up
+from holmes_fit.filters.paths import sample_paths, tell_apart
+from holmes_fit.filters.resampling import find_parents, keep_history, multinomial_offspring, systematic_offspring
 from holmes_fit.filters.settings import History, Settings
 from holmes_fit.filters.state import (
-    COUNTS,
-    N_BRANCHES,
-    ROOT,
-    TOTAL,
     forget,
     is_full,
     is_tree_full,
-    new_particles,
+    new_going,
+    new_seen,
+    new_slots,
+    new_states,
+    new_successors,
     new_tree,
-    new_work,
-    open_node,
     step,
     widened,
     widened_tree,
-    words_a_leaf,
+)
+from holmes_fit.filters.weighing import (
+    add_up,
+    find_leaves,
+    look_up_logs,
+    look_up_products,
+    weigh_logs,
+    weigh_products,
 )
 from holmes_fit.observations import Observations
 
-_COUNTS_A_WORD = np.uint64(4)
-_ONE = np.uint64(1)
-_TWO = np.uint64(2)
 _SAFE_LOG = 300.0  # half of the largest logarithm that a floating-point number can have, and less
 
 
@@ -47,9 +65,20 @@ def p_hat_traces(
     observations: Observations, settings: Settings, key: np.uint64, replicates: int, first_replicate: int = 0
 ) -> NDArray[np.float64]:
     """Return p-hat (replicates x trials) from independent filters over the same trials."""
-    p_hat = np.empty((replicates, observations.n_trials))
+    replicate = np.arange(first_replicate, first_replicate + replicates, dtype=np.int64)
+    return traces_of_luck(observations, settings, key, np.repeat(replicate[:, None], observations.n_trials, axis=1))
+
+
+def traces_of_luck(
+    observations: Observations, settings: Settings, key: np.uint64, luck: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return p-hat (rows x trials) from filters that draw on every trial as the replicate that ``luck`` names there.
+
+    Filters whose luck is the same up to a trial do the same up to it; a new number is fresh luck from there on.
+    """
+    p_hat = np.empty(luck.shape)
     none = np.empty((0, 0), dtype=np.int32)
-    _run(*_arrays(observations), settings, key, first_replicate, p_hat, none, none)
+    _run(*_arrays(observations), settings, key, luck, p_hat, none, none)
     return p_hat
 
 
@@ -58,406 +87,134 @@ def trace_with_history(
 ) -> tuple[NDArray[np.float64], History]:
     """Return one filter's p-hat together with everything its particles did."""
     p_hat = np.empty((1, observations.n_trials))
+    luck = np.full(p_hat.shape, replicate, dtype=np.int64)
     leaves = np.empty((observations.n_trials, settings.particles), dtype=np.int32)
     ancestors = np.empty_like(leaves)
-    parent, branch = _run(*_arrays(observations), settings, key, replicate, p_hat, leaves, ancestors)
-    return p_hat[0], History(leaves, ancestors, parent, branch, _levels(parent))
+    nodes = _run(*_arrays(observations), settings, key, luck, p_hat, leaves, ancestors)
+    return p_hat[0], History(leaves, ancestors, *nodes)
 
 
 def _arrays(observations: Observations) -> tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.bool_], bool]:
     return observations.cues, observations.outcome, observations.feedback, observations.length_normalized
 
 
-def _levels(parent: NDArray[np.int32]) -> NDArray[np.int32]:
-    level = np.full(len(parent), -1, dtype=np.int32)
-    for node in range(1, len(parent)):
-        level[node] = level[parent[node]] + 1
-    return level
-
-
 @njit(cache=True)
-def _run(cues, outcome, feedback, length_normalized, settings, key, first_replicate, p_hat, leaves, ancestors):
-    """Filter once a replicate. ``leaves`` and ``ancestors`` are filled unless they are empty.
+def _run(cues, outcome, feedback, length_normalized, settings, key, luck, p_hat, leaves, ancestors):
+    """Filter once a row of ``luck``. ``leaves`` and ``ancestors`` are filled unless they are empty.
 
-    Returns parent and branch of the nodes of the last replicate's tree.
+    Returns parent, branch and level of the nodes of the last row's tree.
     """
     n_trials, n_cues = cues.shape
-    n_particles = settings.particles
-    concentration, stop_probability = _level_tables(settings)
-    log_count = np.log(settings.omega + np.arange(n_trials + 1))
-    log_total = np.log(2.0 * settings.omega + np.arange(n_trials + 1))
-    multiplies = not length_normalized and n_cues * _largest_log(settings.omega, n_trials) < _SAFE_LOG
-    by_count = settings.omega + np.arange(n_trials + 1)
-    by_visits = np.exp(-n_cues * log_total)
-    particles = new_particles(n_particles, settings.max_depth, n_cues)
-    tree = new_tree()
-    work = new_work(n_particles, n_cues)
+    n_slots = settings.particles
+    tables = _tables(settings, n_trials, n_cues, length_normalized)
+    states, tree = new_states(n_slots, settings.max_depth, n_cues), new_tree()
+    slots, going, successors, seen = new_slots(n_slots), new_going(n_slots), new_successors(n_slots), new_seen(n_cues)
+    trials = (cues, outcome, feedback, length_normalized)
     # A trial adds at most one branch a level to a table for each particle that writes into it.
-    most_new_branches = n_particles if settings.shared_counts else 1
+    most_new = (n_slots if settings.shared_counts else 1, n_slots * settings.max_depth)
 
     for row in range(p_hat.shape[0]):
-        replicate = first_replicate + row
-        forget(particles, tree)
-        for trial in range(n_trials):
-            if is_full(particles, most_new_branches, settings.max_branches):
-                particles = widened(particles, most_new_branches)
-            if is_tree_full(tree, n_particles * settings.max_depth, particles.row_length):
-                tree = widened_tree(tree, n_particles * settings.max_depth, particles.row_length)
-            _read_trial(cues, outcome, feedback, trial, work)
-
-            _sample_paths(particles, tree, settings, concentration, stop_probability, key, replicate, trial, work)
-            _find_leaves(particles, tree, n_cues, work)
-            if multiplies:
-                _look_up_products(particles, outcome[trial], settings.omega, by_count, by_visits, work)
-                p_hat[row, trial], total_weight = _weigh_products(feedback[trial], work)
-            else:
-                highest = _look_up_logs(particles, outcome[trial], settings.omega, log_count, log_total, work)
-                p_hat[row, trial], total_weight = _weigh_logs(feedback[trial], length_normalized, highest, work)
-            if settings.multinomial:
-                draws.fill_resampling(key, replicate, trial, work.point)
-                _multinomial_offspring(work)
-            else:
-                point = draws.uniform(key, replicate, trial, 0, 0, draws.RESAMPLE)
-                _systematic_offspring(total_weight, point, work)
-            n_dead = _find_heirs(work)
-            if leaves.size > 0:
-                leaves[trial] = work.node
-                ancestors[trial] = np.arange(n_particles)
-                ancestors[trial][work.dead[:n_dead]] = work.heir[:n_dead]
-            _copy_heirs(particles, n_dead, settings.shared_counts, n_cues, work)
-    return tree.parent[: tree.size[0]].copy(), tree.branch[: tree.size[0]].copy()
-
-
-@njit(cache=True)
-def _level_tables(settings):
-    """Return alpha_l (Eq. depth_decay) and the probability of stopping after level l (Eq. stopping), by level."""
-    level = np.arange(settings.max_depth)
-    concentration = settings.alpha * np.exp(-settings.depth_scale * settings.alpha * level)
-    stop_probability = 1.0 / (1.0 + concentration) if settings.stops else np.zeros(settings.max_depth)
-    return concentration, stop_probability
-
-
-@njit(cache=True)
-def _largest_log(omega, n_trials):
-    """Return the largest magnitude that the logarithm of Omega + count or of 2 Omega + visits can have."""
-    return max(abs(np.log(omega)), abs(np.log(2.0 * omega + n_trials)))
+        forget(states, tree, slots, settings.shared_counts)
+        trial = 0
+        while trial < n_trials:
+            if is_full(states, most_new[0], settings.max_branches):
+                states = widened(states, most_new[0])
+            if is_tree_full(tree, most_new[1], states.row_length):
+                tree = widened_tree(tree, most_new[1], states.row_length)
+            memory = (states, tree, slots, going, successors, seen)
+            history = (p_hat[row], leaves, ancestors)
+            trial = _filter(trials, settings, tables, key, luck[row], trial, most_new, memory, history)
+    size = tree.size[0]
+    return tree.parent[:size].copy(), tree.branch[:size].copy(), tree.level[:size].copy()
 
 
 @step
-def _read_trial(cues, outcome, feedback, trial, work):
+def _filter(trials, settings, tables, key, luck, first_trial, most_new, memory, history):
+    """Filter from one trial on as far as the memory goes, and return the trial that comes next."""
+    cues, outcome, feedback, length_normalized = trials
+    states, tree, slots, going, successors, seen = memory
+    p_hat, leaves, ancestors = history
+    n_cues = cues.shape[1]
+    for trial in range(first_trial, len(cues)):
+        if is_full(states, most_new[0], settings.max_branches) or is_tree_full(tree, most_new[1], states.row_length):
+            return trial
+        replicate = luck[trial]
+        _read_trial(cues, outcome, feedback, trial, seen)
+
+        sample_paths(states, tree, settings, tables, key, replicate, trial, slots, going)
+        count = tell_apart(tree, slots, successors)
+        find_leaves(states, tree, n_cues, count, successors)
+        if tables.multiplies:
+            look_up_products(states, outcome[trial], settings.omega, tables, seen, count, successors)
+            weigh_products(feedback[trial], count, successors)
+        else:
+            look_up_logs(states, outcome[trial], settings.omega, tables, seen, count, successors)
+            weigh_logs(feedback[trial], length_normalized, n_cues, count, successors)
+        p_hat[trial], total_weight = add_up(slots, successors)
+        if settings.multinomial:
+            draws.fill_resampling(key, replicate, trial, slots.point)
+            n_dead, n_several = multinomial_offspring(slots.point, slots, successors)
+        else:
+            first = draws.uniform(key, replicate, trial, 0, 0, draws.RESAMPLE)
+            n_dead, n_several = systematic_offspring(total_weight, first, slots, successors)
+        find_parents(n_several, slots)
+        if leaves.size > 0:
+            keep_history(trial, n_dead, slots, leaves, ancestors)
+        if settings.shared_counts:
+            go_on_apart(states, tree, n_cues, n_dead, seen, slots, successors)
+        else:
+            go_on(states, tree, n_cues, count, seen, slots, successors)
+            line_up(n_dead, slots, successors)
+    return len(cues)
+
+
+class _Tables(NamedTuple):
+    """Numbers that depend on the settings alone: by level, and by count."""
+
+    concentration: NDArray[np.float64]
+    stop_probability: NDArray[np.float64]
+    log_count: NDArray[np.float64]
+    log_total: NDArray[np.float64]
+    by_count: NDArray[np.float64]
+    by_visits: NDArray[np.float64]
+    multiplies: bool  # whether no product of likelihoods can leave the range of floating-point numbers
+
+
+@njit(cache=True)
+def _tables(settings, n_trials, n_cues, length_normalized):
+    """Look up beforehand what trials will ask for.
+
+    By level: alpha_l (Eq. depth_decay), and the probability of stopping after level l (Eq. stopping).
+    """
+    level = np.arange(settings.max_depth)
+    concentration = settings.alpha * np.exp(-settings.depth_scale * settings.alpha * level)
+    count = np.arange(n_trials + 1)
+    log_total = np.log(2.0 * settings.omega + count)
+    largest_log = max(abs(np.log(settings.omega)), abs(np.log(2.0 * settings.omega + n_trials)))
+    return _Tables(
+        concentration=concentration,
+        stop_probability=1.0 / (1.0 + concentration) if settings.stops else np.zeros(settings.max_depth),
+        log_count=np.log(settings.omega + count),
+        log_total=log_total,
+        by_count=settings.omega + count,
+        by_visits=np.exp(-n_cues * log_total),
+        multiplies=not length_normalized and n_cues * largest_log < _SAFE_LOG,
+    )
+
+
+@step
+def _read_trial(cues, outcome, feedback, trial, seen):
     """Note which entries of a tally this trial speaks of, and the words that count it in.
 
     Counts never reach 2**16, so adding two words adds the four counts in each of them.
     """
-    n_cues = len(work.seen)
-    for word in range(len(work.seen_words)):
-        work.seen_words[word] = 0
+    n_cues = len(seen.entry)
+    for word in range(len(seen.words)):
+        seen.words[word] = 0
     for cue in range(n_cues):
         entry = 2 * cue + cues[trial, cue]
-        work.seen[cue] = entry
-        work.seen_counts[entry] = 1
+        seen.entry[cue] = entry
+        seen.counts[entry] = 1
     if feedback[trial]:
-        work.seen_counts[2 * n_cues + outcome[trial]] = 1
-    work.seen_counts[2 * n_cues + 2] = 1
-
-
-# ------------------------------------------------------------------------------------------------- step 1: the prior
-
-
-@step
-def _sample_paths(particles, tree, settings, concentration, stop_probability, key, replicate, trial, work):
-    """Draw every particle's path from the prior, count it, and leave in ``work.node`` where it ends."""
-    most, tables, n_levels, counts = particles.most, particles.table, particles.n_levels, particles.counts
-    last_depth, path, child = particles.depth, particles.path, tree.child
-    going, on_last_path, depth, node = work.going, work.on_last_path, work.depth, work.node
-    omega, max_depth, max_branches = settings.omega, settings.max_depth, settings.max_branches
-    sticky, by_node = settings.sticky, settings.sticky_by_node
-    row_length, fan = np.uint64(particles.row_length), np.uint64(tree.fan)
-    level_length = np.uint64(settings.particles) * row_length
-
-    for particle in range(settings.particles):
-        going[particle] = particle
-        node[particle] = ROOT
-        on_last_path[particle] = True
-    n_going = settings.particles
-    level = 0
-    while n_going > 0:
-        is_last_level = level + 1 == max_depth
-        n_next = 0
-        for position in range(n_going):
-            particle = going[position]
-            u_branch, u_stop = draws.pair(key, replicate, trial, particle, level)
-            table = tables[particle]
-            row = np.uint64(level) * level_length + table * row_length
-            if level == n_levels[table]:
-                n_levels[table] = level + 1
-                counts[row + N_BRANCHES] = 0
-                counts[row + TOTAL] = 0
-            n_branches = counts[row + N_BRANCHES]
-            total = counts[row + TOTAL]
-
-            # Stickiness favours the branch of the last path, where that path reached this level (Eq. stickiness).
-            last_branch = path[level, particle]
-            is_boosted = sticky & (level < last_depth[particle])
-            if by_node:
-                is_boosted = is_boosted & on_last_path[particle]
-            favourite = last_branch if is_boosted else np.uint32(0)
-            boost = omega if is_boosted else 0.0
-            bonus = boost * counts[row + COUNTS + favourite]
-
-            # Old branches by their counts, a new one by alpha_l (Eq. ncrp_existingnew): one turn of a wheel that has
-            # the bonus first, then the counts, then the new branch.
-            new = concentration[level] if n_branches < max_branches else 0.0
-            point = u_branch * (bonus + total + new) - bonus
-            whole = np.int64(point)
-            upper_end = np.int64(0)
-            branch = np.int64(0)
-            for place in range(row + COUNTS, row + COUNTS + np.uint64(n_branches)):
-                upper_end += counts[place]
-                branch += upper_end <= whole
-            branch = np.int64(favourite) if point < 0.0 else branch
-            if branch == n_branches:
-                branch = _open_branch(counts, row, n_branches, new, most)
-            counts[row + TOTAL] = total + 1
-            counts[row + COUNTS + np.uint64(branch)] += 1
-            path[level, particle] = branch
-            if by_node:
-                on_last_path[particle] = is_boosted & (last_branch == branch)
-
-            way = node[particle] * fan + np.uint64(branch)
-            if child[way] < 0:
-                open_node(tree, node[particle], branch)
-            node[particle] = child[way]
-
-            # The stop test before level l uses alpha_(l-1), the concentration of the level just entered (Eq. stopping).
-            stops = is_last_level | (u_stop < stop_probability[level])
-            depth[particle] = level + 1
-            going[n_next] = particle
-            n_next += not stops
-        n_going = n_next
-        level += 1
-    for particle in range(settings.particles):
-        last_depth[particle] = depth[particle]
-
-
-@step
-def _open_branch(counts, row, n_branches, new, most):
-    """Open a branch and return it. The first branch at a level is certain, whatever alpha_l is."""
-    if new == 0.0 and n_branches > 0:
-        return np.int64(n_branches - 1)  # rounding: the wheel stopped at its very end
-    most[0] = max(most[0], n_branches + 1)
-    counts[row + N_BRANCHES] = n_branches + 1
-    counts[row + COUNTS + np.uint64(n_branches)] = 0
-    return np.int64(n_branches)
-
-
-@step
-def _find_leaves(particles, tree, n_cues, work):
-    """Find every particle's statistics at the end of its path, and make empty ones where it has none there yet.
-
-    Particles that descend from one ancestor keep a leaf in the same slot, so the last one's slot is a good guess.
-    """
-    n_leaves, leaves = particles.n_leaves, particles.leaves
-    node, start, tree_slot = work.node, work.start, tree.slot
-    n_words = np.uint64(words_a_leaf(n_cues))
-    for particle in range(len(node)):
-        own = np.uint64(particle * particles.leaf_room) * n_words
-        wanted = node[particle]
-        known = n_leaves[particle]
-        slot = np.uint64(tree_slot[wanted])
-        if slot >= known or leaves[own + slot * n_words] != wanted:
-            slot = np.uint64(0)
-            while slot < known and leaves[own + slot * n_words] != wanted:
-                slot += _ONE
-            tree_slot[wanted] = slot
-        start[particle] = own + slot * n_words
-        if slot == known:
-            particles.most[1] = max(particles.most[1], known + 1)
-            n_leaves[particle] = known + 1
-            leaves[start[particle]] = wanted
-            for word in range(start[particle] + _ONE, start[particle] + n_words):
-                leaves[word] = 0
-
-
-# ------------------------------------------------------------------------------- steps 2 to 5: predict, weigh, update
-
-
-@step
-def _look_up_products(particles, outcome, omega, by_count, by_visits, work):
-    """Read every particle's leaf as it was before this trial (Eqs. bernoulli_pred and likelihood), and count it in.
-
-    The two share one pass because they touch the same memory. The cues' likelihood is the product of Omega + count over
-    the cues, divided by 2 Omega + visits once a cue: ``by_visits``.
-    """
-    leaves, tallies = particles.leaves, particles.tallies
-    seen, seen_words, start = work.seen, work.seen_words, work.start
-    n_cues = len(seen)
-    for particle in range(len(start)):
-        first_word = start[particle] + _ONE
-        first = first_word * _COUNTS_A_WORD
-        past_cues = first + _TWO * np.uint64(n_cues)
-        absent, present, visits = tallies[past_cues], tallies[past_cues + _ONE], tallies[past_cues + _TWO]
-        likelihood = by_visits[visits]
-        for cue in range(n_cues):
-            likelihood *= by_count[tallies[first + seen[cue]]]
-        work.cues[particle] = likelihood
-        total = 2.0 * omega + present + absent
-        work.p_outcome[particle] = (omega + present) / total
-        work.seen_outcome[particle] = (omega + (present if outcome else absent)) / total
-        for word in range(len(seen_words)):
-            leaves[first_word + np.uint64(word)] += seen_words[word]
-
-
-@step
-def _weigh_products(feedback, work):
-    """Return p-hat (Eqs. predweight and prediction) and the sum of the weights (Eq. particle_weight)."""
-    cues, seen_outcome, p_outcome, weight = work.cues, work.seen_outcome, work.p_outcome, work.weight
-    predicted = 0.0
-    total = 0.0
-    total_weight = 0.0
-    for particle in range(len(weight)):
-        predicted += cues[particle] * p_outcome[particle]
-        total += cues[particle]
-        weight[particle] = cues[particle] * seen_outcome[particle] if feedback else cues[particle]
-        total_weight += weight[particle]
-    return predicted / total, total_weight
-
-
-@step
-def _look_up_logs(particles, outcome, omega, log_count, log_total, work):
-    """Do what ``_look_up_products`` does, with logarithms, and return the highest log-likelihood of the cues."""
-    leaves, tallies = particles.leaves, particles.tallies
-    seen, seen_words, start = work.seen, work.seen_words, work.start
-    n_cues = len(seen)
-    highest = -np.inf
-    for particle in range(len(start)):
-        first_word = start[particle] + _ONE
-        first = first_word * _COUNTS_A_WORD
-        past_cues = first + _TWO * np.uint64(n_cues)
-        absent, present, visits = tallies[past_cues], tallies[past_cues + _ONE], tallies[past_cues + _TWO]
-        log_likelihood = -n_cues * log_total[visits]
-        for cue in range(n_cues):
-            log_likelihood += log_count[tallies[first + seen[cue]]]
-        work.cues[particle] = log_likelihood
-        highest = log_likelihood if log_likelihood > highest else highest
-        work.p_outcome[particle] = (omega + present) / (2.0 * omega + present + absent)
-        work.seen_outcome[particle] = log_count[present if outcome else absent] - log_total[present + absent]
-        for word in range(len(seen_words)):
-            leaves[first_word + np.uint64(word)] += seen_words[word]
-    return highest
-
-
-@step
-def _weigh_logs(feedback, length_normalized, highest, work):
-    """Do what ``_weigh_products`` does, with logarithms, or with their means if likelihoods are length-normalised.
-
-    They are taken relative to the particle whose cues are most likely, so that the weights cannot all vanish.
-    """
-    cues, seen_outcome, p_outcome, weight = work.cues, work.seen_outcome, work.p_outcome, work.weight
-    n_cues = len(work.seen)
-    cue_scale = 1.0 / max(n_cues, 1) if length_normalized else 1.0
-    all_scale = 1.0 / (n_cues + 1) if length_normalized else 1.0
-    predicted = 0.0
-    total = 0.0
-    total_weight = 0.0
-    for particle in range(len(weight)):
-        log_cues = cues[particle] - highest
-        cue_weight = np.exp(cue_scale * log_cues)
-        predicted += cue_weight * p_outcome[particle]
-        total += cue_weight
-        weight[particle] = np.exp(all_scale * (log_cues + seen_outcome[particle])) if feedback else cue_weight
-        total_weight += weight[particle]
-    return predicted / total, total_weight
-
-
-# ----------------------------------------------------------------------------------------------- step 6: resampling
-
-
-@step
-def _systematic_offspring(total_weight, first, work):
-    """Count each particle's copies: how many of the points (first + j) / P fall into its share of the weight."""
-    weight, offspring = work.weight, work.offspring
-    n_particles = len(weight)
-    per_point = n_particles / total_weight
-    upper_end = 0.0
-    placed = np.int64(0)
-    last = 0
-    for particle in range(n_particles):
-        upper_end += weight[particle] * per_point
-        last = particle if weight[particle] > 0.0 else last
-        placed_by_now = np.int64(min(np.ceil(upper_end - first), 1.0 * n_particles))
-        offspring[particle] = placed_by_now - placed
-        placed = placed_by_now
-    offspring[last] += n_particles - placed  # rounding: the last point lay beyond the end
-
-
-@step
-def _multinomial_offspring(work):
-    """Count each particle's copies when every slot draws its parent on its own."""
-    weight, point, upper_end, offspring = work.weight, work.point, work.upper_end, work.offspring
-    total = 0.0
-    last = 0
-    for particle in range(len(weight)):
-        total += weight[particle]
-        upper_end[particle] = total
-        last = particle if weight[particle] > 0.0 else last
-        offspring[particle] = 0
-    for slot in range(len(weight)):
-        parent = np.searchsorted(upper_end, point[slot] * total, side="right")
-        offspring[min(parent, last)] += 1  # rounding: a point can lie at the very end
-
-
-@step
-def _find_heirs(work):
-    """List the dead slots in order, beside each the particle that is copied there, and return how many there are.
-
-    Survivors keep their slot. Further copies go to the dead slots, those of the first survivor first.
-    """
-    offspring, first_child, dead, heir = work.offspring, work.first_child, work.dead, work.heir
-    n_particles = len(offspring)
-    for child in range(n_particles):
-        first_child[child] = 0
-    n_dead = 0
-    placed = 0
-    for slot in range(n_particles):
-        dead[n_dead] = slot
-        n_dead += offspring[slot] == 0
-        first_child[placed] = slot  # if this slot is dead, the next one writes over it
-        placed += offspring[slot]
-    n_spare = 0
-    parent = np.int64(-1)
-    for child in range(n_particles):
-        own_parent = max(parent, np.int64(first_child[child]))
-        heir[n_spare] = own_parent
-        n_spare += own_parent == parent
-        parent = own_parent
-    return n_dead
-
-
-@step
-def _copy_heirs(particles, n_dead, shared_counts, n_cues, work):
-    """Copy survivors over the dead: the part in use, and nothing else."""
-    table, n_levels, depth, path = particles.table, particles.n_levels, particles.depth, particles.path
-    counts, counts_as_words = particles.counts, particles.counts_as_words
-    n_leaves, leaves = particles.n_leaves, particles.leaves
-    n_words = words_a_leaf(n_cues)
-    room = np.uint64(particles.leaf_room * n_words)
-    row_length = np.uint64(particles.row_length)
-    level_length = np.uint64(len(table)) * row_length
-    for pair in range(n_dead):
-        slot, parent = work.dead[pair], work.heir[pair]
-        n_leaves[slot] = n_leaves[parent]
-        for word in range(np.uint64(n_leaves[parent] * n_words)):
-            leaves[slot * room + word] = leaves[parent * room + word]
-        depth[slot] = depth[parent]
-        for level in range(depth[parent]):
-            path[level, slot] = path[level, parent]
-        if shared_counts:
-            table[slot] = table[parent]
-        else:
-            n_levels[slot] = n_levels[parent]
-            for level in range(np.uint64(n_levels[parent])):
-                source = level * level_length + parent * row_length
-                target = level * level_length + slot * row_length
-                for word in range(np.uint64((counts[source + N_BRANCHES] + 3) // 2)):
-                    counts_as_words[target // _TWO + word] = counts_as_words[source // _TWO + word]
+        seen.counts[2 * n_cues + outcome[trial]] = 1
+    seen.counts[2 * n_cues + 2] = 1
