@@ -22,14 +22,15 @@ OMEGA = np.exp(np.linspace(np.log(0.02), np.log(5), 8))
 BETA = np.exp(np.linspace(np.log(0.1), np.log(7), 8))
 LAPSE = np.array([0.001, 0.05, 0.15])
 REPLICATES = 8
+DEFAULT = Observer()
 
 
-def log_evidence(model: str, learners: tuple[Learner, ...], seed: int) -> float:
+def log_evidence(model: str, learners: tuple[Learner, ...], seed: int, observer: Observer = DEFAULT) -> float:
     """Return the log of the mean likelihood over the grid."""
     on_nodes = []
     for alpha, omega in product(ALPHA, OMEGA):
         values = {"alpha": alpha, "omega": omega, "depth_scale": 1.0}
-        traces = traces_of(MODELS[model], learners, values, Observer(), seed, Replicates(REPLICATES))
+        traces = traces_of(MODELS[model], learners, values, observer, seed, Replicates(REPLICATES))
         on_nodes.append(likelihood_of(traces).on_grid(BETA, LAPSE, np.zeros(1)).sum(axis=0))
     return float(np.logaddexp.reduce(np.array(on_nodes).ravel()) - np.log(np.array(on_nodes).size))
 

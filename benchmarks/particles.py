@@ -1,0 +1,79 @@
+"""What does the number of particles do? 50, 200 and 2,000 of them, on people's own trials and answers.
+
+Run with ``python -m benchmarks.particles DATA PROTOCOL TABLE [--people N]``. The number of particles is part of the
+observer: with fewer, what a filter expects owes more to luck. For the first N people of a file and each model the table
+has, at alpha 1 and Omega .5, the spread of p-hat between filters and how far their mean is from that of 2,000
+particles; and evidences over the grid of ``grid_evidence``, HOLMES minus flat.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from benchmarks.grid_evidence import log_evidence
+from holmes_fit.likelihood import Replicates, traces_of
+from holmes_fit.models import MODELS, Observer
+from holmes_fit.trials import Learner, read_cohort
+
+PARTICLES = (50, 200, 2000)
+VALUES = {"alpha": 1.0, "omega": 0.5, "depth_scale": 1.0}
+FILTERS = Replicates(64)
+
+
+def p_hat(model: str, learners: tuple[Learner, ...], particles: int) -> np.ndarray:
+    """Return p-hat of all trials of one person, filters x trials."""
+    traces = traces_of(MODELS[model], learners, VALUES, Observer(particles=particles), 0, FILTERS)
+    return np.concatenate(traces.p_hat, axis=1)
+
+
+def person_rows(subject: str, learners: tuple[Learner, ...]) -> list[dict[str, object]]:
+    """Return a row for each number of particles."""
+    most = {model: p_hat(model, learners, PARTICLES[-1]).mean(axis=0) for model in ("flat", "holmes")}
+    rows = []
+    for particles in PARTICLES:
+        row: dict[str, object] = {"subject": subject, "particles": particles}
+        for model in ("flat", "holmes"):
+            traces = p_hat(model, learners, particles)
+            row[f"spread_{model}"] = traces.std(axis=0, ddof=1).mean()
+            row[f"shift_{model}"] = np.abs(traces.mean(axis=0) - most[model]).mean()
+            row[f"evidence_{model}"] = log_evidence(model, learners, 0, Observer(particles=particles))
+        rows.append(row)
+    return rows
+
+
+def summary(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return means over people, and how HOLMES stands against flat."""
+    difference = (rows["evidence_holmes"] - rows["evidence_flat"]).groupby(rows["particles"])
+    means = rows.groupby("particles")[[name for name in rows if name.startswith(("spread", "shift"))]].mean()
+    return means.assign(
+        people=difference.size(),
+        holmes_ahead=difference.apply(lambda each: int((each > 0).sum())),
+        mean_difference=difference.mean(),
+        error=difference.std(ddof=1) / np.sqrt(difference.size()),
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data")
+    parser.add_argument("protocol")
+    parser.add_argument("table", type=Path)
+    parser.add_argument("--people", type=int, default=12)
+    given = parser.parse_args()
+    cohort = read_cohort(given.data, given.protocol)
+    rows: list[dict[str, object]] = []
+    for subject in cohort.subjects["subject"].head(given.people):
+        learners = tuple(learner for learner in cohort.learners if learner.subject == subject)
+        rows += person_rows(subject, learners)
+        print(f"{subject}: done", flush=True)
+    table = summary(pd.DataFrame(rows)).round(4)
+    table.to_csv(given.table)
+    print(table.to_string())
+
+
+if __name__ == "__main__":
+    main()
