@@ -212,3 +212,22 @@ def test_every_row_is_the_trace_of_its_replicate(replicate: int, resampling: str
     settings = settings_of({"model": "holmes", "depth_scale": 0.5, "resampling": resampling})
     alone, _ = plain.trace_with_history(reversal(SEED), settings, KEY, replicate)
     np.testing.assert_allclose(traces(settings, 6)[replicate], alone, rtol=0, atol=TOLERANCE)
+
+
+@pytest.mark.parametrize("resampling", ["systematic", "multinomial"])
+def test_luck_can_change_from_trial_to_trial(resampling: str) -> None:
+    settings = settings_of({"model": "holmes", "depth_scale": 0.5, "resampling": resampling})
+    n_trials, changed = reversal(SEED).n_trials, 10
+    luck = np.repeat(np.array([[2], [5]]), n_trials, axis=1)
+    np.testing.assert_array_equal(
+        kernel.traces_of_luck(reversal(SEED), settings, KEY, luck), traces(settings, 6)[[2, 5]]
+    )
+    luck[0, changed:] = 5
+    mixed = kernel.traces_of_luck(reversal(SEED), settings, KEY, luck)[0]
+    # The paths of the trial that has new luck differ already; what was before is as it was.
+    np.testing.assert_array_equal(mixed[:changed], traces(settings, 6)[2, :changed])
+    assert mixed[changed] != traces(settings, 6)[2, changed]
+    luck[0, changed + 1 :] = 2
+    window = kernel.traces_of_luck(reversal(SEED), settings, KEY, luck)[0]
+    assert window[changed] == mixed[changed]
+    assert window[changed + 1] != mixed[changed + 1]

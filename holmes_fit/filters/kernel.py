@@ -47,9 +47,21 @@ def p_hat_traces(
     observations: Observations, settings: Settings, key: np.uint64, replicates: int, first_replicate: int = 0
 ) -> NDArray[np.float64]:
     """Return p-hat (replicates x trials) from independent filters over the same trials."""
-    p_hat = np.empty((replicates, observations.n_trials))
+    replicate = np.arange(first_replicate, first_replicate + replicates, dtype=np.int64)
+    luck = np.repeat(replicate[:, np.newaxis], observations.n_trials, axis=1)
+    return traces_of_luck(observations, settings, key, luck)
+
+
+def traces_of_luck(
+    observations: Observations, settings: Settings, key: np.uint64, luck: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return p-hat (rows x trials) from filters that draw on every trial as the replicate that ``luck`` names there.
+
+    Filters whose luck is the same up to a trial do the same up to it; a new number is fresh luck from there on.
+    """
+    p_hat = np.empty(luck.shape)
     none = np.empty((0, 0), dtype=np.int32)
-    _run(*_arrays(observations), settings, key, first_replicate, p_hat, none, none)
+    _run(*_arrays(observations), settings, key, luck, p_hat, none, none)
     return p_hat
 
 
@@ -60,7 +72,8 @@ def trace_with_history(
     p_hat = np.empty((1, observations.n_trials))
     leaves = np.empty((observations.n_trials, settings.particles), dtype=np.int32)
     ancestors = np.empty_like(leaves)
-    parent, branch = _run(*_arrays(observations), settings, key, replicate, p_hat, leaves, ancestors)
+    luck = np.full(p_hat.shape, replicate, dtype=np.int64)
+    parent, branch = _run(*_arrays(observations), settings, key, luck, p_hat, leaves, ancestors)
     return p_hat[0], History(leaves, ancestors, parent, branch, _levels(parent))
 
 
@@ -76,10 +89,10 @@ def _levels(parent: NDArray[np.int32]) -> NDArray[np.int32]:
 
 
 @njit(cache=True)
-def _run(cues, outcome, feedback, length_normalized, settings, key, first_replicate, p_hat, leaves, ancestors):
-    """Filter once a replicate. ``leaves`` and ``ancestors`` are filled unless they are empty.
+def _run(cues, outcome, feedback, length_normalized, settings, key, luck, p_hat, leaves, ancestors):
+    """Filter once a row of ``luck``. ``leaves`` and ``ancestors`` are filled unless they are empty.
 
-    Returns parent and branch of the nodes of the last replicate's tree.
+    Returns parent and branch of the nodes of the last row's tree.
     """
     n_trials, n_cues = cues.shape
     n_particles = settings.particles
@@ -96,9 +109,9 @@ def _run(cues, outcome, feedback, length_normalized, settings, key, first_replic
     most_new_branches = n_particles if settings.shared_counts else 1
 
     for row in range(p_hat.shape[0]):
-        replicate = first_replicate + row
         forget(particles, tree)
         for trial in range(n_trials):
+            replicate = luck[row, trial]
             if is_full(particles, most_new_branches, settings.max_branches):
                 particles = widened(particles, most_new_branches)
             if is_tree_full(tree, n_particles * settings.max_depth, particles.row_length):
