@@ -102,17 +102,12 @@ def run_chains(
 
 
 def moved(luck: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Draw luck anew from a random trial on, or within a window only.
-
-    The number of trials is uniform on a log scale: changes of the last few trials are accepted often, those of all
-    trials rarely, and both are needed.
-    """
+    """Draw luck anew from a random trial on, or within a window only, of a size that is uniform on a log scale."""
     n_rows, n_trials = luck.shape
-    trial = np.arange(n_trials)
-    size = np.ceil(np.exp(rng.random(n_rows) * np.log(n_trials))).astype(int)
-    is_window = rng.random(n_rows) < WINDOWS
-    first = np.where(is_window, rng.integers(0, n_trials, n_rows), n_trials - size)
-    is_new = (trial >= first[:, np.newaxis]) & (trial < (first + size)[:, np.newaxis])
+    trial, first = np.arange(n_trials), rng.integers(0, n_trials, n_rows)
+    size = np.ceil(np.exp(rng.random(n_rows) * np.log(n_trials)))
+    last = np.where(rng.random(n_rows) < WINDOWS, first + size, n_trials)
+    is_new = (trial >= first[:, np.newaxis]) & (trial < last[:, np.newaxis])
     return np.where(is_new, fresh_luck(luck.shape, rng), luck)
 
 

@@ -45,7 +45,7 @@ def spread_of(log_odds: Array, components: int) -> Spread:
     """Take filters (rows) apart into mean, principal components and residuals."""
     mean = log_odds.mean(axis=0)
     _, values, directions = np.linalg.svd(log_odds - mean, full_matrices=False)
-    kept = min(components, len(values) - 1)
+    kept = min(components, len(values))
     freedom = len(log_odds) - 1
     loadings = (directions[:kept] * values[:kept, np.newaxis]).T / np.sqrt(freedom)
     residual = np.sum((directions[kept:] * values[kept:, np.newaxis]) ** 2, axis=0) / freedom
