@@ -29,7 +29,7 @@ BRUTE_SEED, TEMPER_SEED = 101, 202  # of the draws; estimators have others
 FILTERS, FIRST, AT_ONCE = 24_000, 6_000, 500
 HOPELESS = 3.0  # nats between quarters of the first filters, beyond which no more are run
 AGREE = 0.5
-CHAINS, LENGTH = 64, 64
+CHAINS, LENGTH = 64, 48
 QUARTERS = 4
 BRUTE, TEMPERED, NONE = "brute force", "tempering", "none"
 
