@@ -20,11 +20,12 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", help="estimators to score; all of the registry unless named")
     parser.add_argument("--keep", type=Path, default=KEPT, help="the folder of the tables")
     parser.add_argument("--cases", nargs="+", help="names of the cases; all unless named")
+    parser.add_argument("--again", type=int, help="try references that did not come out with chains so often as long")
     given = parser.parse_args()
     if given.command == "cases":
         write_cases(make_cases(given.weather), given.keep)
     elif given.command == "references":
-        make_references(chosen_cases(given.keep, given.cases), given.weather, given.keep)
+        make_references(chosen_cases(given.keep, given.cases), given.weather, given.keep, given.again)
     else:
         table = score(chosen_cases(given.keep, given.cases), given.weather, given.only, given.keep)
         show(table, given.keep)

@@ -81,7 +81,7 @@ def _apart(parts: list[float]) -> float:
 
 
 def tempered(
-    case: Case, learner: Learner, brute: Measured, agree: float = AGREE, chains: int = CHAINS, length: int = LENGTH
+    case: Case, learner: Learner, brute: Measured, agree: float = AGREE, length: int = LENGTH, chains: int = CHAINS
 ) -> Measured:
     """Temper over luck twice."""
     likelihood = luck_likelihood(case, learner)
@@ -114,14 +114,17 @@ def luck_likelihood(case: Case, learner: Learner) -> Callable[[NDArray[np.int64]
     return likelihood
 
 
-def reference(case: Case, learners: tuple[Learner, ...]) -> dict[str, object]:
-    """Return the row of a case: the reference, by which way, and how far its parts are from each other."""
+def reference(case: Case, learners: tuple[Learner, ...], length: int = LENGTH) -> dict[str, object]:
+    """Return the row of a case: the reference, by which way, and how far its parts are from each other.
+
+    ``length`` is that of the chains, where tempering is needed.
+    """
     begun = time.process_time()
     agree = AGREE / np.sqrt(len(learners))
     measured = []
     for learner in learners:
         brute = brute_force(case, learner, agree=agree)
-        measured.append(brute if brute.way == BRUTE else tempered(case, learner, brute, agree))
+        measured.append(brute if brute.way == BRUTE else tempered(case, learner, brute, agree, length))
     apart = float(np.sqrt(sum(each.apart**2 for each in measured)))
     ways = {each.way for each in measured} if apart <= AGREE else {NONE}
     return {
@@ -136,16 +139,22 @@ def reference(case: Case, learners: tuple[Learner, ...]) -> dict[str, object]:
     }
 
 
-def make_references(cases: list[Case], weather: Path | None, folder: Path = KEPT) -> pd.DataFrame:
-    """Make every reference that is missing, short tasks first, and write each when it is done."""
+def make_references(
+    cases: list[Case], weather: Path | None, folder: Path = KEPT, again: int | None = None
+) -> pd.DataFrame:
+    """Make every reference that is missing, short tasks first, and write each when it is done.
+
+    With ``again``, those that did not come out are tried anew, with chains that are so many times longer.
+    """
     path = folder / "references.csv"
     rows = pd.read_csv(path, dtype={"case": str}).to_dict("records") if path.exists() else []
-    done = {row["case"] for row in rows}
+    done = {row["case"] for row in rows if again is None or row["way"] != NONE}
     missing = [case for case in at_hand(cases, weather) if case.name not in done]
     people = {case.name: case.learners(weather) for case in missing}
     for case in sorted(missing, key=lambda case: sum(len(learner.choices) for learner in people[case.name])):
-        rows.append(reference(case, people[case.name]))
-        print({name: rows[-1][name] for name in rows[-1]}, flush=True)
-        table = pd.DataFrame(sorted(rows, key=lambda row: row["case"]))
+        row = reference(case, people[case.name], LENGTH * (again or 1))
+        rows = [*(other for other in rows if other["case"] != case.name), row]
+        print(row, flush=True)
+        table = pd.DataFrame(sorted(rows, key=lambda row: str(row["case"])))
         table.round({"reference": 3, "apart": 3, "luck_sd": 2, "seconds": 1}).to_csv(path, index=False)
     return pd.DataFrame(rows)

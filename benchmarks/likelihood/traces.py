@@ -44,6 +44,8 @@ def log_odds_of(p_hat: Array) -> Array:
 def spread_of(log_odds: Array, components: int) -> Spread:
     """Take filters (rows) apart into mean, principal components and residuals."""
     mean = log_odds.mean(axis=0)
+    if components == 0:
+        return Spread(log_odds, mean, np.zeros((len(mean), 0)), log_odds.var(axis=0, ddof=1))
     _, values, directions = np.linalg.svd(log_odds - mean, full_matrices=False)
     kept = min(components, len(values))
     freedom = len(log_odds) - 1
