@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.likelihood.cases import FROM_FILE, KEPT, Case, make_cases, read_cases, write_cases
 from benchmarks.likelihood.references import make_references
-from benchmarks.likelihood.scores import errors_of, score, summary
+from benchmarks.likelihood.scores import FILTERS, errors_of, score, summary
 
 
 def main() -> None:
@@ -18,6 +18,7 @@ def main() -> None:
     parser.add_argument("command", choices=["cases", "references", "score"])
     parser.add_argument("--weather", type=Path, help="the file of real people; without it they are skipped")
     parser.add_argument("--only", nargs="+", help="estimators to score; all of the registry unless named")
+    parser.add_argument("--filters", type=int, default=FILTERS, help="in each set; 64 unless given")
     parser.add_argument("--keep", type=Path, default=KEPT, help="the folder of the tables")
     parser.add_argument("--cases", nargs="+", help="names of the cases; all unless named")
     parser.add_argument("--again", type=int, help="try references that did not come out with chains so often as long")
@@ -27,7 +28,7 @@ def main() -> None:
     elif given.command == "references":
         make_references(chosen_cases(given.keep, given.cases), given.weather, given.keep, given.again)
     else:
-        table = score(chosen_cases(given.keep, given.cases), given.weather, given.only, given.keep)
+        table = score(chosen_cases(given.keep, given.cases), given.weather, given.only, given.filters, given.keep)
         show(table, given.keep)
 
 

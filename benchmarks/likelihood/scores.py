@@ -17,11 +17,12 @@ from holmes_fit.models import Observer
 
 SETS, FILTERS = 6, 64
 SEED = 303  # of the draws; references have others
+KEY = ["case", "estimator", "filters"]
 CACHE = Path("runs") / "likelihood"
 
 
-def sets_of_traces(case: Case, weather: Path | None, cache: Path = CACHE) -> list[Traces]:
-    """Return the traces of all sets of one case, from the cache if they are there."""
+def sets_of_traces(case: Case, weather: Path | None, filters: int = FILTERS, cache: Path = CACHE) -> list[Traces]:
+    """Return the traces of at most ``SETS`` sets of so many filters for one case, from the cache if they are there."""
     path = cache / f"{case.name}.npz"
     if not path.exists():
         learners = case.learners(weather)
@@ -33,7 +34,7 @@ def sets_of_traces(case: Case, weather: Path | None, cache: Path = CACHE) -> lis
     with np.load(path) as kept:
         count = len(kept.files) // 2
         read = Traces(*(tuple(kept[f"{name}_{i}"] for i in range(count)) for name in ("p_hat", "choices")))
-    return read.batches(SETS)
+    return read.batches(SETS * FILTERS // filters)[:SETS]
 
 
 def score_case(case: Case, sets: list[Traces], name: str, estimate: Estimate) -> dict[str, object]:
@@ -47,6 +48,7 @@ def score_case(case: Case, sets: list[Traces], name: str, estimate: Estimate) ->
     return {
         "case": case.name,
         "estimator": name,
+        "filters": len(sets[0].p_hat[0]),
         "mean": np.mean(values),
         "sd": np.std(values, ddof=1),
         "seconds": seconds,
@@ -54,12 +56,18 @@ def score_case(case: Case, sets: list[Traces], name: str, estimate: Estimate) ->
     }
 
 
-def score(cases: list[Case], weather: Path | None, names: list[str] | None = None, keep: Path = KEPT) -> pd.DataFrame:
+def score(
+    cases: list[Case],
+    weather: Path | None,
+    names: list[str] | None = None,
+    filters: int = FILTERS,
+    keep: Path = KEPT,
+) -> pd.DataFrame:
     """Score estimators on all cases, beside what was scored before, and keep the tables."""
     chosen = {name: ESTIMATORS[name] for name in names or ESTIMATORS}
     rows = []
     for case in at_hand(cases, weather):
-        sets = sets_of_traces(case, weather)
+        sets = sets_of_traces(case, weather, filters)
         if not rows:
             _warm_up(case, sets, chosen)
         rows += [score_case(case, sets, name, estimate) for name, estimate in chosen.items()]
@@ -78,13 +86,12 @@ def _with_earlier(table: pd.DataFrame, path: Path) -> pd.DataFrame:
     """Keep rows of earlier scores that were not made again, in the order of the registry."""
     if path.exists():
         earlier = pd.read_csv(path, dtype={"case": str})
-        again = set(zip(table["case"], table["estimator"], strict=True))
-        is_kept = [key not in again for key in zip(earlier["case"], earlier["estimator"], strict=True)]
-        table = pd.concat([earlier[is_kept], table])
+        again = table.set_index(KEY).index
+        table = pd.concat([earlier[~earlier.set_index(KEY).index.isin(again)], table])
     order = {name: place for place, name in enumerate(ESTIMATORS)}
     table = table[table["estimator"].isin(order)]
     return table.sort_values(
-        ["case", "estimator"],
+        ["case", "filters", "estimator"],
         key=lambda column: column.map(order) if column.name == "estimator" else column,
         ignore_index=True,
     )
@@ -101,7 +108,7 @@ def errors_of(table: pd.DataFrame, references: pd.DataFrame) -> pd.DataFrame:
 
 def summary(errors: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     """Return bias, RMS error, spread over sets and the largest error, by estimator and whatever else is named."""
-    grouped = errors.groupby([*by, "estimator"], sort=False)
+    grouped = errors.groupby([*by, "filters", "estimator"], sort=False)
     rows = grouped.agg(
         cases=("case", "nunique"),
         bias=("error", "mean"),
