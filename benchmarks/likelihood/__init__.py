@@ -12,6 +12,6 @@ response parameters. The truth is the logarithm of the expectation over filters 
 ``estimators``  the registry
 ``scores``      estimators against references
 
-``python -m benchmarks.likelihood cases``, then ``references``, then ``score``. Tables are kept in
-reports/fitting/likelihood.
+``python -m benchmarks.likelihood cases``, then ``references``, then ``score``; ``check`` holds tempering against brute
+force. Tables are kept in reports/fitting/likelihood.
 """

@@ -9,13 +9,13 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from benchmarks.likelihood.cases import FROM_FILE, KEPT, Case, make_cases, read_cases, write_cases
-from benchmarks.likelihood.references import make_references
+from benchmarks.likelihood.references import check_tempering, make_references
 from benchmarks.likelihood.scores import FILTERS, errors_of, score, summary
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="The bench of the choice likelihood.")
-    parser.add_argument("command", choices=["cases", "references", "score"])
+    parser.add_argument("command", choices=["cases", "references", "check", "score"])
     parser.add_argument("--weather", type=Path, help="the file of real people; without it they are skipped")
     parser.add_argument("--only", nargs="+", help="estimators to score; all of the registry unless named")
     parser.add_argument("--filters", type=int, default=FILTERS, help="in each set; 64 unless given")
@@ -27,6 +27,8 @@ def main() -> None:
         write_cases(make_cases(given.weather), given.keep)
     elif given.command == "references":
         make_references(chosen_cases(given.keep, given.cases), given.weather, given.keep, given.again)
+    elif given.command == "check":
+        check_tempering(chosen_cases(given.keep, given.cases), given.weather, given.keep)
     else:
         table = score(chosen_cases(given.keep, given.cases), given.weather, given.only, given.filters, given.keep)
         show(table, given.keep)

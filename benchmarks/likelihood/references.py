@@ -158,3 +158,27 @@ def make_references(
         table = pd.DataFrame(sorted(rows, key=lambda row: str(row["case"])))
         table.round({"reference": 3, "apart": 3, "luck_sd": 2, "seconds": 1}).to_csv(path, index=False)
     return pd.DataFrame(rows)
+
+
+def check_tempering(cases: list[Case], weather: Path | None, folder: Path = KEPT, length: int = 24) -> pd.DataFrame:
+    """Temper cases of one learner that brute force has decided, and set the two beside each other."""
+    references = pd.read_csv(folder / "references.csv", dtype={"case": str}).set_index("case")
+    rows = []
+    for case in at_hand(cases, weather):
+        [learner] = case.learners(weather)
+        known = references.loc[case.name]
+        brute = Measured(BRUTE, known["reference"], known["apart"], known["filters"], known["luck_sd"], ())
+        found = tempered(case, learner, brute, length=length)
+        rows.append(
+            {
+                "case": case.name,
+                "brute_force": brute.value,
+                "brute_force_apart": brute.apart,
+                "tempering": round(found.value, 3),
+                "tempering_apart": round(found.apart, 3),
+                "filters": found.filters,
+            }
+        )
+        print(rows[-1], flush=True)
+        pd.DataFrame(rows).to_csv(folder / "tempering.csv", index=False)
+    return pd.DataFrame(rows)
