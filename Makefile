@@ -116,6 +116,16 @@ searches: env ## Set the optimisers beside a dense grid
 	"$(BIN)/python" -m benchmarks.search runs/search
 	cp runs/search/summary.csv reports/fitting/searches.csv
 
+# References take two hours or more on one core, and are kept in reports/fitting/likelihood; stopped, the same command
+# goes on. Real people are left out unless their file is given: `make likelihoods WEATHER=people.csv`.
+WEATHER ?=
+.PHONY: references likelihoods
+references: env ## Make the references of the bench of the likelihood that are missing
+	"$(BIN)/python" -m benchmarks.likelihood references $(if $(WEATHER),--weather "$(WEATHER)")
+
+likelihoods: env ## Score estimators of the choice likelihood against the references
+	"$(BIN)/python" -m benchmarks.likelihood score $(if $(WEATHER),--weather "$(WEATHER)")
+
 # Some ten minutes on two cores. `make faults FAULTS=--compiled` compiles the kernel anew for every fault in it: an hour.
 faults: env ## Show that the tests notice deliberate faults
 	"$(BIN)/python" -m benchmarks.faults $(FAULTS)

@@ -1,0 +1,197 @@
+"""Who is asked where: simulated people by the rules of ``cases.toml``, and real people from a file that is given."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from holmes_fit.likelihood import Replicates, Response, likelihood_of, traces_of
+from holmes_fit.models import LatentCauseModel, Observer, find_model
+from holmes_fit.presets import load_preset
+from holmes_fit.simulation import simulate
+from holmes_fit.trials import Learner, read_cohort
+
+RULES = Path(__file__).with_name("cases.toml")
+KEPT = Path(__file__).resolve().parents[2] / "reports" / "fitting" / "likelihood"
+LEARNING, RESPONSE = ("alpha", "omega"), ("beta", "lapse")
+NAMES = (*LEARNING, *RESPONSE)
+FROM_FILE = "file"
+DIGITS = 4  # significant ones of all values, so that the table says them exactly
+BETAS, LAPSES = np.geomspace(0.25, 16.0, 19), np.array([0.002, 0.01, 0.03, 0.06, 0.12, 0.25])
+
+Values = dict[str, float]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One person, and one point at which the likelihood of their choices is asked.
+
+    Parameters
+    ----------
+    name
+        Of the case.
+    task, person, origin
+        The protocol; the seed of a simulated person or the position in the file; the model that made the choices, or
+        ``"file"``.
+    truth
+        The values that made the choices; empty for real people.
+    model, at, values
+        Whom the person is taken to be, how the point was chosen, and the point.
+    """
+
+    name: str
+    task: str
+    person: int
+    origin: str
+    truth: Values
+    model: str
+    at: str
+    values: Values
+
+    @property
+    def response(self) -> Response:
+        return Response(beta=self.values["beta"], lapse=self.values["lapse"], bias=0.0)
+
+    @property
+    def asked_model(self) -> LatentCauseModel:
+        model = find_model(self.model)
+        assert isinstance(model, LatentCauseModel)
+        return model
+
+    def learners(self, weather: Path | None = None) -> tuple[Learner, ...]:
+        """Return the person; ``weather`` is the file that real people are in."""
+        if self.origin == FROM_FILE:
+            return learners_in_file(weather, self.task)[self.person - 1]
+        return simulate(self.task, self.origin, 1, self.truth, seed=self.person).cohort.learners
+
+
+@lru_cache
+def learners_in_file(path: Path | None, task: str) -> list[tuple[Learner, ...]]:
+    """Return the learners of every person of a file, in the file's order."""
+    assert path is not None
+    cohort = read_cohort(path, task)
+    return [
+        tuple(learner for learner in cohort.learners if learner.subject == subject)
+        for subject in cohort.subjects["subject"]
+    ]
+
+
+def drawn_cases(rules: dict[str, Any]) -> list[Case]:
+    """Draw all simulated people and the points at which they are asked."""
+    rng = np.random.default_rng(rules["seed"])
+    cases = []
+    for group in rules["people"]:
+        for _ in range(group["number"]):
+            seed, truth = int(rng.integers(1_000_000)), drawn_values(rng)
+            for model, at in group["asked"]:
+                name = f"{len(cases) + 1:02d}"
+                values = point(at, truth, rng)
+                cases.append(Case(name, group["task"], seed, group["model"], truth, model, at, values))
+    return cases
+
+
+def point(at: str, truth: Values, rng: np.random.Generator) -> Values:
+    """Return the values at which a person is asked."""
+    if at == "truth":
+        return truth
+    if at == "prior":
+        return drawn_values(rng)
+    assert at == "shifted"
+    return truth | {name: rounded(truth[name] * rng.choice([0.5, 2.0])) for name in LEARNING}
+
+
+def drawn_values(rng: np.random.Generator) -> Values:
+    """Draw learning and response parameters from the fitting prior."""
+    axes = {axis.name: axis for axis in load_preset("default").space(find_model("flat")).free}
+    return {name: rounded(float(axes[name].draw(rng, 1)[0])) for name in NAMES}
+
+
+def rounded(value: float) -> float:
+    """Return a value as the table of cases will say it."""
+    return float(f"{value:.{DIGITS}g}")
+
+
+def cases_of_file(rules: dict[str, Any], weather: Path, n_before: int) -> list[Case]:
+    """Choose two points for each of the real people and models: moderately good ones, and a stricter response there."""
+    own, cases = rules["file"], []
+    for position, model in product(own["positions"], own["models"]):
+        best = best_on_grid(model, learners_in_file(weather, own["task"])[position - 1], own)
+        for at, values in (("best", best), ("strict", best | own["response"])):
+            name = f"{n_before + len(cases) + 1:02d}"
+            cases.append(Case(name, own["task"], position, FROM_FILE, {}, model, at, values))
+    return cases
+
+
+def best_on_grid(model: str, learners: tuple[Learner, ...], own: dict[str, Any]) -> Values:
+    """Return the best point of a coarse grid by the plain mean of few filters."""
+    axes = {axis.name: axis for axis in load_preset("default").space(find_model(model)).free}
+    levels = [[rounded(value) for value in prior_quantiles(axes[name], own["quantiles"])] for name in LEARNING]
+    best, highest = {}, -np.inf
+    for alpha, omega in product(*levels):
+        values = {"alpha": alpha, "omega": omega}
+        traces = traces_of(find_model(model), learners, values, Observer(), 0, Replicates(own["filters"]))
+        on_grid = likelihood_of(traces).on_grid(BETAS, LAPSES, np.zeros(1)).sum(axis=0)[..., 0]
+        if on_grid.max() > highest:
+            highest = on_grid.max()
+            beta, lapse = np.unravel_index(int(np.argmax(on_grid)), on_grid.shape)
+            best = values | {"beta": rounded(float(BETAS[beta])), "lapse": float(LAPSES[lapse])}
+    return best
+
+
+def prior_quantiles(axis: Any, quantiles: list[float]) -> list[float]:
+    """Return natural values at quantiles of a prior, by counting many draws in a fixed order."""
+    draws = axis.draw(np.random.default_rng(0), 100_001)
+    return [float(value) for value in np.quantile(draws, quantiles)]
+
+
+def write_cases(cases: list[Case], folder: Path = KEPT) -> None:
+    """Write the table of cases."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = [
+        {
+            "case": case.name,
+            "task": case.task,
+            "person": case.person,
+            "origin": case.origin,
+            **{f"true_{name}": case.truth.get(name) for name in NAMES},
+            "model": case.model,
+            "at": case.at,
+            **case.values,
+        }
+        for case in cases
+    ]
+    pd.DataFrame(rows).to_csv(folder / "cases.csv", index=False)
+
+
+def read_cases(folder: Path = KEPT) -> list[Case]:
+    """Read the table of cases."""
+    table = pd.read_csv(folder / "cases.csv", dtype={"case": str})
+    cases = []
+    for row in table.to_dict("records"):
+        truth = {} if row["origin"] == FROM_FILE else {name: row[f"true_{name}"] for name in NAMES}
+        values = {name: row[name] for name in NAMES}
+        about = row["case"], row["task"], row["person"], row["origin"]
+        cases.append(Case(*about, truth, row["model"], row["at"], values))
+    return cases
+
+
+def make_cases(weather: Path | None) -> list[Case]:
+    """Draw the cases by the rules; those of the file only if it is given."""
+    rules = tomllib.loads(RULES.read_text(encoding="utf-8"))
+    cases = drawn_cases(rules)
+    return cases + (cases_of_file(rules, weather, len(cases)) if weather else [])
+
+
+def at_hand(cases: list[Case], weather: Path | None) -> list[Case]:
+    """Leave real people out, with a word, if their file is not given."""
+    known = [case for case in cases if weather is not None or case.origin != FROM_FILE]
+    if len(known) < len(cases):
+        print(f"{len(cases) - len(known)} cases are skipped: they need the file of real people (--weather FILE)")
+    return known

@@ -1,0 +1,125 @@
+"""Estimators against references: several sets of filters for every case, kept so that scoring is quick."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from benchmarks.likelihood.cases import KEPT, Case, at_hand
+from benchmarks.likelihood.estimators import ESTIMATORS, Estimate
+from benchmarks.likelihood.references import NONE
+from holmes_fit.likelihood import Replicates, Traces, traces_of
+from holmes_fit.models import Observer
+
+SETS, FILTERS = 6, 64
+SEED = 303  # of the draws; references have others
+KEY = ["case", "estimator", "filters"]
+CACHE = Path("runs") / "likelihood"
+
+
+def sets_of_traces(case: Case, weather: Path | None, filters: int = FILTERS, cache: Path = CACHE) -> list[Traces]:
+    """Return the traces of at most ``SETS`` sets of so many filters for one case, from the cache if they are there."""
+    path = cache / f"{case.name}.npz"
+    if not path.exists():
+        learners = case.learners(weather)
+        all_sets = Replicates(SETS * FILTERS)
+        traces = traces_of(case.asked_model, learners, case.values, Observer(), SEED, all_sets)
+        cache.mkdir(parents=True, exist_ok=True)
+        arrays = {f"p_hat_{i}": each for i, each in enumerate(traces.p_hat)}
+        np.savez(path, **arrays, **{f"choices_{i}": each for i, each in enumerate(traces.choices)})
+    with np.load(path) as kept:
+        count = len(kept.files) // 2
+        read = Traces(*(tuple(kept[f"{name}_{i}"] for i in range(count)) for name in ("p_hat", "choices")))
+    return read.batches(SETS * FILTERS // filters)[:SETS]
+
+
+def score_case(case: Case, sets: list[Traces], name: str, estimate: Estimate) -> dict[str, object]:
+    """Return the estimates of one estimator for one case: mean and SD over sets, and seconds for one set."""
+    begun = time.process_time()
+    values = [
+        estimate(each.p_hat, each.choices, case.response, np.random.default_rng([SEED, number]))
+        for number, each in enumerate(sets)
+    ]
+    seconds = (time.process_time() - begun) / len(sets)
+    return {
+        "case": case.name,
+        "estimator": name,
+        "filters": len(sets[0].p_hat[0]),
+        "mean": np.mean(values),
+        "sd": np.std(values, ddof=1),
+        "seconds": seconds,
+        "estimates": " ".join(f"{value:.2f}" for value in values),
+    }
+
+
+def score(
+    cases: list[Case],
+    weather: Path | None,
+    names: list[str] | None = None,
+    filters: int = FILTERS,
+    keep: Path = KEPT,
+) -> pd.DataFrame:
+    """Score estimators on all cases, beside what was scored before, and keep the tables."""
+    chosen = {name: ESTIMATORS[name] for name in names or ESTIMATORS}
+    rows = []
+    for case in at_hand(cases, weather):
+        sets = sets_of_traces(case, weather, filters)
+        if not rows:
+            _warm_up(case, sets, chosen)
+        rows += [score_case(case, sets, name, estimate) for name, estimate in chosen.items()]
+    table = _with_earlier(pd.DataFrame(rows), keep / "scores.csv")
+    table.round({"mean": 3, "sd": 3, "seconds": 5}).to_csv(keep / "scores.csv", index=False)
+    return table
+
+
+def _warm_up(case: Case, sets: list[Traces], chosen: dict[str, Estimate]) -> None:
+    """Compile before anything is timed."""
+    for estimate in chosen.values():
+        estimate(sets[0].p_hat, sets[0].choices, case.response, np.random.default_rng(0))
+
+
+def _with_earlier(table: pd.DataFrame, path: Path) -> pd.DataFrame:
+    """Keep rows of earlier scores that were not made again, in the order of the registry."""
+    if path.exists():
+        earlier = pd.read_csv(path, dtype={"case": str})
+        again = table.set_index(KEY).index
+        table = pd.concat([earlier[~earlier.set_index(KEY).index.isin(again)], table])
+    order = {name: place for place, name in enumerate(ESTIMATORS)}
+    table = table[table["estimator"].isin(order)]
+    return table.sort_values(
+        ["case", "filters", "estimator"],
+        key=lambda column: column.map(order) if column.name == "estimator" else column,
+        ignore_index=True,
+    )
+
+
+def errors_of(table: pd.DataFrame, references: pd.DataFrame) -> pd.DataFrame:
+    """Return the error of every single estimate of the cases that have a reference."""
+    known = references[references["way"] != NONE][["case", "reference", "luck_sd"]]
+    rows = table.merge(known, on="case")
+    rows["estimate"] = rows["estimates"].str.split(" ")
+    rows = rows.explode("estimate")
+    return rows.assign(error=rows["estimate"].astype(float) - rows["reference"])
+
+
+def summary(errors: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    """Return bias, RMS error, spread over sets and the largest error, by estimator and whatever else is named."""
+    grouped = errors.groupby([*by, "filters", "estimator"], sort=False)
+    rows = grouped.agg(
+        cases=("case", "nunique"),
+        bias=("error", "mean"),
+        rms=("error", _rms),
+        median=("error", lambda error: error.abs().median()),
+        largest=("error", lambda error: error.abs().max()),
+        sd_over_sets=("sd", _rms),
+        seconds=("seconds", "mean"),
+    )
+    return rows.reset_index()
+
+
+def _rms(values: NDArray[np.float64]) -> float:
+    return float(np.sqrt(np.mean(np.square(values))))
