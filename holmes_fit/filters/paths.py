@@ -13,7 +13,8 @@ from holmes_fit.filters import draws
 from holmes_fit.filters.counting import count_branch, count_of, row_of
 from holmes_fit.filters.state import BLOCK, ROOT, open_node, step
 
-_FEW = np.uint64(3)  # slots for which it does not pay to work on a block at once
+_FEW = np.uint64(1)  # so many slots are not worth a block
+_BEYOND = 2.0**31 - 2.0  # more than any count, and less than what stands where there is no branch
 _ONE = np.uint64(1)
 _TWO = np.uint64(2)
 
@@ -35,10 +36,10 @@ def sample_paths(states, tree, settings, tables, key, replicate, trial, slots, g
         draws.fill_pairs(key, replicate, trial, level, going.slot, count, going.u_branch, going.u_stop)
         for run in range(n_runs):
             _choose_branches(states, tree, settings, tables.concentration[level], level, run, slots, going)
-        stop = 2.0 if level + 1 == settings.max_depth else tables.stop_probability[level]
-        if _take_branches(tree, stop, count, slots, going):
+        if _take_branches(tree, count, slots, going):
             _open_nodes(tree, slots, going)
-        n_runs = _keep_runs_that_go_on(n_runs, going)
+        is_last_level = level + 1 == settings.max_depth
+        n_runs = 0 if is_last_level else _keep_going(tables.stop_probability[level], count, n_runs, going)
         level += 1
 
 
@@ -90,22 +91,19 @@ def _turn_once(ends, wheel, n_ends, by_node, place, slots, going):
     row, total, new, bonus, favourite, last_branch, last_node = wheel
     own_bonus = 0.0 if by_node and slots.node[going.slot[place]] != last_node else bonus
     point = going.u_branch[place] * (own_bonus + total + new) - own_bonus
+    whole = np.int32(min(point, _BEYOND))
     branch = np.int32(0)
     for entry in range(n_ends):
-        branch += np.int32(np.float64(ends[row + entry]) <= point)
+        branch += np.int32(ends[row + entry] <= whole)
     branch = min(branch, last_branch)  # rounding: the wheel may stop at its very end
     going.branch[place] = favourite if point < 0.0 else branch
 
 
 @step
-def _take_branches(tree, stop, count, slots, going):
-    """Let slots take their branches, list those that go on, and say whether a branch leads into a new node.
-
-    The stop test before level l uses alpha_(l-1), the concentration of the level just entered (Eq. stopping).
-    """
+def _take_branches(tree, count, slots, going):
+    """Let slots take their branches, and say whether one of them leads into a new node."""
     node, child, fan = slots.node, tree.child, np.uint64(tree.fan)
     is_new_node = False
-    n_next = np.uint64(0)
     for place in range(np.uint64(count)):
         slot = going.slot[place]
         way = np.uint64(node[slot]) * fan + np.uint64(going.branch[place])
@@ -114,26 +112,31 @@ def _take_branches(tree, stop, count, slots, going):
             is_new_node = True
         else:
             node[slot] = child[way]
-        going.n_before[place] = n_next
-        going.slot[n_next] = slot
-        n_next += np.uint64(not going.u_stop[place] < stop)
-    going.n_before[count] = n_next
     return is_new_node
 
 
 @step
-def _keep_runs_that_go_on(n_runs, going):
-    """Forget runs of which no slot goes on, and return the number of the others."""
-    n_next = 0
-    begin = going.n_before[0]
+def _keep_going(stop_probability, count, n_runs, going):
+    """Keep the slots whose paths go on, and the runs that still have some; return how many runs there are.
+
+    The stop test before level l uses alpha_(l-1), the concentration of the level just entered (Eq. stopping).
+    """
+    n_next = np.uint64(0)
+    for place in range(np.uint64(count)):
+        going.n_before[place] = n_next
+        going.slot[n_next] = going.slot[place]
+        n_next += np.uint64(not going.u_stop[place] < stop_probability)
+    going.n_before[count] = n_next
+    n_runs_next = 0
+    begin = np.uint32(0)
     for run in range(n_runs):
         end = going.n_before[going.begin[run + 1]]
-        going.state[n_next] = going.state[run]
-        going.begin[n_next] = begin
-        n_next += end > begin
+        going.state[n_runs_next] = going.state[run]
+        going.begin[n_runs_next] = begin
+        n_runs_next += end > begin
         begin = end
-    going.begin[n_next] = begin
-    return n_next
+    going.begin[n_runs_next] = begin
+    return n_runs_next
 
 
 @step
