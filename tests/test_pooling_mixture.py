@@ -157,7 +157,7 @@ def mixture() -> Mixture:
 @pytest.mark.slow
 def test_a_mixture_with_groups_of_parameters_is_the_sum_that_it_says(mixture: Mixture) -> None:
     """Draws have the density of the mixture: the probability of each person follows from the draws by Bayes' rule."""
-    joint = np.log(mixture.sampled_frequency[:, mixture.group_of]) + mixture.log_likelihood
+    joint = np.log(mixture.sampled_frequency[:, mixture.density.group_of]) + mixture.log_likelihood
     by_hand = np.exp(joint - logsumexp(joint, axis=2, keepdims=True)).mean(axis=0)
     # The errors of the evidences, 0.3 nats in both models, move nobody by more than this.
     assert np.abs(by_hand - mixture.probability).max() < 0.1
