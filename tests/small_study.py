@@ -58,5 +58,4 @@ def draw_groups_from_their_priors(patch: pytest.MonkeyPatch) -> None:
         stats = {"diverging": np.zeros(shape, dtype=bool)}
         return az.from_dict(density.variables(points), sample_stats=stats, coords=density.coords, dims=density.dims)
 
-    for module in ("pool", "mixture"):
-        patch.setattr(import_module(f"holmes_fit.pooling.{module}"), "nuts", nuts)
+    patch.setattr(import_module("holmes_fit.pooling.sampling"), "nuts", nuts)

@@ -129,7 +129,7 @@ def test_frequency_alone_agrees_with_the_exact_posterior() -> None:
     flat, holmes = point_lattices(np.zeros(people), "flat"), point_lattices(LOG_RATIO, "holmes")
     groups = {subject: "old" if number < 9 else "young" for number, subject in enumerate(flat.subjects)}
     found = mix_models([flat, holmes], groups=groups, sampling=SMALL)
-    assert found.groups == ("old", "young")
+    assert found.density.groups == ("old", "young")
     for number, own in enumerate((LOG_RATIO[:9], LOG_RATIO[9:])):
         mass = exact_mass(own)
         mean = mass @ FREQUENCY

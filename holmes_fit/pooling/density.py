@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -126,6 +128,14 @@ class Density:
     def __call__(self, point: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         """Return the log-density, up to a constant, and its slopes."""
         return log_density(point, self._grid, self._priors, self._people)
+
+    @cached_property
+    def digest(self) -> str:
+        """What tells this group model from others: a SHA-256 of all that it holds."""
+        found = hashlib.sha256(json.dumps([self.coords, [term.lattices.digest for term in self.terms]]).encode())
+        for part in (*self._grid, *self._priors, *self._people):
+            found.update(np.ascontiguousarray(part).tobytes())
+        return found.hexdigest()
 
     @cached_property
     def middle(self) -> NDArray[np.float64]:

@@ -31,7 +31,7 @@ from holmes_fit.pooling.density import EVERYONE, Density, GroupTerm
 from holmes_fit.pooling.draws import GroupDraws, People
 from holmes_fit.pooling.lattices import Lattices, check_same_people, merge
 from holmes_fit.pooling.priors import GroupPrior, scaled
-from holmes_fit.pooling.sampling import Diagnostics, OnStep, Sampling, diagnose, nuts
+from holmes_fit.pooling.sampling import Diagnostics, OnStep, Sampling, diagnose, nuts_once
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -67,6 +67,8 @@ class Mixture:
         Of every imputation.
     idata, diagnostics
         The draws for ArviZ, without Monte Carlo error, and whether NUTS has done its work.
+    is_new
+        Whether NUTS was run, or the draws are those of an earlier time.
     """
 
     density: Density
@@ -79,6 +81,7 @@ class Mixture:
     k_hat: NDArray[np.float64]
     idata: az.InferenceData
     diagnostics: Diagnostics
+    is_new: bool = True
 
     @property
     def lattices(self) -> tuple[Lattices, ...]:
@@ -125,6 +128,7 @@ def mix_models(
     sampling: Sampling | None = None,
     concentration: float = 1.0,
     imputations: int = IMPUTATIONS,
+    kept: az.InferenceData | None = None,
     on_step: OnStep | None = None,
 ) -> Mixture:
     """Fit the mixture of several models.
@@ -141,6 +145,8 @@ def mix_models(
         Of the Dirichlet prior: 1 for all frequencies equally likely.
     imputations
         How often the Monte Carlo errors of the evidences are drawn.
+    kept
+        The draws of an earlier time, which are taken again if they are of the same people, prior and sampling.
     on_step
         Called after every step of NUTS, ``sampling.steps`` in all.
 
@@ -157,7 +163,7 @@ def mix_models(
         merged = merge(each)
         terms.append(GroupTerm(each, merged, scaled(prior, merged.axes), {}, {}, label=each.model))
     density = Density(terms, names, group_of, concentration)
-    idata = nuts(density, sampling, on_step)
+    idata, is_new = nuts_once(density, sampling, kept, on_step)
     draws = tuple(term.draws(idata["posterior"]) for term in terms)
     exact = [People(term.lattices, own).log_likelihood() for term, own in zip(terms, draws, strict=True)]
     log_likelihood = np.stack(exact, axis=-1)
@@ -175,6 +181,7 @@ def mix_models(
         k_hat=imputed.k_hat,
         idata=idata,
         diagnostics=diagnose(idata),
+        is_new=is_new,
     )
 
 

@@ -16,7 +16,7 @@ from holmes_fit.pooling.density import Density, GroupTerm
 from holmes_fit.pooling.draws import Designs, GroupDraws, People, half_lattices
 from holmes_fit.pooling.lattices import Lattices, MergedAxis, MergedLattices, merge
 from holmes_fit.pooling.priors import GroupPrior, draw_prior, scaled
-from holmes_fit.pooling.sampling import Diagnostics, OnStep, Sampling, diagnose, nuts
+from holmes_fit.pooling.sampling import Diagnostics, OnStep, Sampling, diagnose, nuts_once
 from holmes_fit.populations import FEWEST_IN_GROUP
 
 if TYPE_CHECKING:
@@ -84,6 +84,8 @@ class Pooled:
         The same for ArviZ.
     diagnostics, errors
         Whether it can be trusted.
+    is_new
+        Whether NUTS was run, or the draws are those of an earlier time.
     """
 
     lattices: Lattices
@@ -95,6 +97,7 @@ class Pooled:
     idata: az.InferenceData
     diagnostics: Diagnostics
     errors: LatticeErrors
+    is_new: bool = True
 
     def __repr__(self) -> str:  # in a notebook; the arrays would take pages
         return f"<Pooled: {self.model}, {len(self.lattices.subjects)} people>"
@@ -183,6 +186,7 @@ def pool_people(
     people: pd.DataFrame | None = None,
     prior: GroupPrior | None = None,
     sampling: Sampling | None = None,
+    kept: az.InferenceData | None = None,
     on_step: OnStep | None = None,
 ) -> Pooled:
     """Fit the group model of one latent-cause model.
@@ -203,6 +207,8 @@ def pool_people(
         What is held likely of the group.
     sampling
         How NUTS is run.
+    kept
+        The draws of an earlier time, which are taken again if they are of the same people, prior and sampling.
     on_step
         Called after every step of NUTS, ``sampling.steps`` in all.
 
@@ -221,7 +227,7 @@ def pool_people(
     columns = {lattices.names.index(name): design.columns for name, design in designs.items()}
     term = GroupTerm(lattices, merged, scaled(prior, merged.axes), _by_number(lattices, designs), columns)
     density = Density.of_group(term)
-    idata = nuts(density, sampling, on_step)
+    idata, is_new = nuts_once(density, sampling, kept, on_step)
     draws = term.draws(idata["posterior"])
     return Pooled(
         lattices=lattices,
@@ -233,6 +239,7 @@ def pool_people(
         idata=idata,
         diagnostics=diagnose(idata),
         errors=lattice_errors(lattices, merged, draws, term.designs),
+        is_new=is_new,
     )
 
 

@@ -6,10 +6,13 @@ step, so that they need no processes, and draws depend on the seed but not on th
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import arviz as az
@@ -72,6 +75,12 @@ class Sampling:
         """The steps of all chains."""
         return self.chains * (self.tune + self.draws)
 
+    @property
+    def identity(self) -> str:
+        """All that draws depend on, beside the group model: settings, and versions of what makes them."""
+        settings = {name: value for name, value in asdict(self).items() if name != "cores"}
+        return json.dumps(settings | {name: version(name) for name in ("holmes-fit", "nutpie")})
+
 
 OnStep = Callable[[], None]
 
@@ -116,7 +125,42 @@ def nuts(density: Density, sampling: Sampling, on_step: OnStep | None = None) ->
         raise
     points = found["posterior"][POINT].values
     stats = {name: found["sample_stats"][name].values for name in KEPT}
-    return az.from_dict(density.variables(points), sample_stats=stats, coords=density.coords, dims=density.dims)
+    named = az.from_dict(density.variables(points), sample_stats=stats, coords=density.coords, dims=density.dims)
+    named["posterior"].attrs |= {"density": density.digest, "sampling": sampling.identity}
+    return named
+
+
+def nuts_once(
+    density: Density, sampling: Sampling, kept: az.InferenceData | None, on_step: OnStep | None = None
+) -> tuple[az.InferenceData, bool]:
+    """Return the draws of an earlier time, if they are of the same model and sampling, or else those of :func:`nuts`.
+
+    Parameters
+    ----------
+    density, sampling, on_step
+        See :func:`nuts`.
+    kept
+        What was kept of the earlier time.
+
+    Returns
+    -------
+    idata
+        The draws.
+    is_new
+        Whether they were made now.
+    """
+    wanted = {"density": density.digest, "sampling": sampling.identity}
+    if kept is None or any(kept["posterior"].attrs.get(name) != value for name, value in wanted.items()):
+        return nuts(density, sampling, on_step), True
+    return az.InferenceData(posterior=kept["posterior"], sample_stats=kept["sample_stats"]), False
+
+
+def read_kept(path: Path) -> az.InferenceData | None:
+    """Return draws that were written to a file, or nothing if it is not there or cannot be read."""
+    try:
+        return az.from_netcdf(str(path), engine="h5netcdf")
+    except (OSError, ValueError, KeyError):
+        return None
 
 
 def _for_nutpie(density: Density, done: list[int]) -> Any:
