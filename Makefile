@@ -16,7 +16,7 @@ LOCK_VENV = build/lock
 
 .DEFAULT_GOAL := help
 .PHONY: help env test check format demo bench examples replicate coverage calibration searches recovery lock clean
-.PHONY: faults soak fuzz audit wheel lines
+.PHONY: faults soak fuzz audit wheel lines times
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-11s %s\n", $$1, $$2 }' Makefile
@@ -68,6 +68,10 @@ bench: env ## Time the particle filter, fits of a cohort, and pooling
 	"$(BIN)/python" -m benchmarks.fit
 	mkdir -p runs/bench
 	"$(BIN)/python" -m benchmarks.pooling --keep runs/bench
+
+# Some twenty minutes on two cores, on which nothing else should be running.
+times: env ## Time the whole way from CSV to PDF, by step and number of people
+	"$(BIN)/python" -m benchmarks.whole_way reports/times
 
 examples: env ## Simulate the example cohorts in data/ again
 	"$(BIN)/holmes-fit" simulate --protocol compositional_3 --subjects 24 --mix flat=0.4,holmes=0.6 \

@@ -1,7 +1,8 @@
 """How fast is pooling, and how fast would it be in PyMC the plain way?
 
-First, the time that pooling 25 people with two models and their mixture takes, compilation included: a new process with
-an empty cache. Then one group model, in turn and on one core: sampled as the package does it, and by PyMC's slice
+First, the seconds that ``holmes-fit pool`` and ``holmes-fit compare`` take, start of the process included, for 6 and 25
+people with two models: with nothing compiled, not even the particle filter, and again in other processes that find
+what was compiled. Then one group model, in turn and on one core: sampled as the package does it, and by PyMC's slice
 sampler, which it takes itself where a model has no gradient, with the same likelihood as a black box in three forms:
 
 - ``people``: everyone's parameters are variables of the model beside those of the group, as in a textbook; the black
@@ -9,8 +10,8 @@ sampler, which it takes itself where a model has no gradient, with the same like
 - ``sums``: the black box is the sum over the lattice as it was fitted, in NumPy; only the group is sampled.
 - ``merged sums``: likewise, but over the merged lattice that the package samples on.
 
-Run with ``python -m benchmarks.pooling``; nothing else should be running. ``--run RUN`` takes the people of a complete
-run instead of simulated ones, ``--keep FOLDER`` writes the tables there.
+Run with ``python -m benchmarks.pooling``; nothing else should be running. ``--only-times`` leaves out the second part,
+``--keep FOLDER`` writes the tables there.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from __future__ import annotations
 import argparse
 import logging
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -39,17 +41,16 @@ from pytensor.graph.op import Op
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from holmes_fit.fitting import fit
-from holmes_fit.pooling import GroupPrior, Lattices, Sampling, load_lattices, mix_models, pool_people
+from holmes_fit.pooling import GroupPrior, Lattices, Sampling, load_lattices
+from holmes_fit.pooling.density import Density, GroupTerm
 from holmes_fit.pooling.draws import GroupDraws, People
 from holmes_fit.pooling.lattices import MergedLattices, merge
-from holmes_fit.pooling.pool import group_model
 from holmes_fit.pooling.priors import Scaled, scaled
-from holmes_fit.pooling.sampling import MODE, GroupTerm
+from holmes_fit.pooling.sampling import nuts
 from holmes_fit.runs import read_run
 from holmes_fit.simulation import simulate
 
-PEOPLE = 25
-LIMIT = 120.0  # seconds on two cores
+LIMITS = {"nothing": {6: 30, 25: 60}, "everything": {6: 15, 25: 40}}  # seconds of both commands, on two cores
 ROUNDS = 2
 CHAINS = 4
 WANTED = 100.0  # times the effective draws a second of a black box
@@ -57,41 +58,43 @@ MODELS = ("flat", "holmes")
 QUANTITIES = ("mean", "spread")
 
 
-# ------------------------------------------------------------------------------------------------- the whole task
+# ------------------------------------------------------------------------------------------------- both commands
 
 
-def make_run(folder: Path) -> Path:
-    """Simulate 25 people and fit them quickly."""
-    cohort = simulate("compositional_3", "holmes", PEOPLE, {"omega": "lognormal:0.3,0.5"}, seed=7).cohort
-    fit(cohort, list(MODELS), folder / "run", preset="quick", workers=2)
-    return folder / "run"
+def make_run(folder: Path, people: int) -> Path:
+    """Simulate people and fit them quickly."""
+    cohort = simulate("compositional_3", "holmes", people, {"omega": "lognormal:0.3,0.5"}, seed=7).cohort
+    fit(cohort, list(MODELS), folder, preset="quick", workers=2)
+    return folder
 
 
-def pool_all(folder: Path) -> None:
-    """Pool everyone with two models, then their mixture, and print the seconds that each took."""
-    run = read_run(folder)
-    begun = time.perf_counter()
-    lattices = [load_lattices(run, model) for model in MODELS]
-    for each in lattices:
-        found = pool_people(each)
-        print(f"{each.model},{time.perf_counter() - begun:.1f},{found.diagnostics.divergences}")
-        begun = time.perf_counter()
-    mixture = mix_models(lattices)
-    print(f"mixture,{time.perf_counter() - begun:.1f},{mixture.diagnostics.divergences}")
+def time_commands(run: Path, people: int) -> pd.DataFrame:
+    """Pool and compare copies of a run, first with nothing compiled, then with what that has left."""
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        cache = {"NUMBA_CACHE_DIR": f"{folder}/numba", "PYTENSOR_FLAGS": f"base_compiledir={folder}/pytensor"}
+        for state in LIMITS:
+            copy = shutil.copytree(run, Path(folder) / state)
+            for command in ("pool", "compare"):
+                rows.append({"people": people, "compiled": state, "command": command, **timed(command, copy, cache)})
+    return pd.DataFrame(rows)
 
 
-def time_the_task(folder: Path) -> pd.DataFrame:
-    """Do the same in a new process that has nothing compiled."""
-    with tempfile.TemporaryDirectory() as cache:
-        flags = {"PYTENSOR_FLAGS": f"base_compiledir={cache}"}
-        command = [sys.executable, "-m", "benchmarks.pooling", "--run", str(folder), "--only-the-task"]
-        begun = time.perf_counter()
-        done = subprocess.run(command, env={**os.environ, **flags}, capture_output=True, text=True, check=True)
-        total = time.perf_counter() - begun
-    rows = [line.split(",") for line in done.stdout.splitlines()]
-    table = pd.DataFrame(rows, columns=["part", "seconds", "divergences"]).astype({"seconds": float})
-    everything = {"part": "everything, start of the process included", "seconds": round(total, 1), "divergences": ""}
-    return pd.concat([table, pd.DataFrame([everything])], ignore_index=True)
+def timed(command: str, run: Path, environment: dict[str, str]) -> dict[str, object]:
+    """Return the seconds of a command, those of all its processors, and whether it ended without warnings."""
+    before, begun = os.times(), time.perf_counter()
+    call = [sys.executable, "-m", "holmes_fit", command, str(run), "--quiet"]
+    code = subprocess.run(call, env={**os.environ, **environment}, check=False).returncode
+    seconds, after = time.perf_counter() - begun, os.times()
+    processor = sum(getattr(after, name) - getattr(before, name) for name in ("children_user", "children_system"))
+    return {"seconds": round(seconds, 1), "processor": round(processor, 1), "exit_code": code}
+
+
+def both_commands(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the seconds of both commands together, and how many they may take."""
+    total = table.groupby(["people", "compiled"], sort=False)["seconds"].sum().reset_index()
+    total["limit"] = [LIMITS[state][people] for people, state in zip(total["people"], total["compiled"], strict=True)]
+    return total
 
 
 # ------------------------------------------------------------------------------------------------- black boxes
@@ -154,48 +157,55 @@ def model_of_people(lattices: Lattices, prior: Scaled) -> pm.Model:
 
 @dataclass(frozen=True)
 class Way:
-    """A way to sample: the model, PyMC's step method (NUTS by default), and how many steps a chain takes in a round."""
+    """A way to sample: with a seed to draws and the seconds of sampling, without those of compiling where it can tell.
+
+    The slice sampler of PyMC takes as many steps of tuning and draws in a round as it can be waited for.
+    """
 
     name: str
-    model: pm.Model
-    step: Callable[[], Any] | None
-    tune: int
-    draws: int
+    sample: Callable[[int], tuple[az.InferenceData, float]]
 
 
 def ways(lattices: Lattices) -> list[Way]:
     """Return all ways to the same posterior; the first is the package's own."""
     merged = merge(lattices)
     prior = scaled(GroupPrior(), merged.axes)
-    own = Sampling()
-    term = GroupTerm(lattices, merged, prior, {})
+    density = Density.of_group(GroupTerm(lattices, merged, prior, {}, {}))
     return [
-        Way("holmes_fit (NUTS)", group_model(term), None, own.tune, own.draws),
-        Way("people", model_of_people(lattices, prior), pm.Slice, 200, 600),
-        Way("sums", model_of_sums(lattices, prior), pm.Slice, 10, 30),
-        Way("merged sums", model_of_sums(merged, prior), pm.Slice, 50, 150),
+        Way("holmes_fit (NUTS)", lambda seed: by_nuts(density, seed)),
+        Way("people", lambda seed: by_slices(model_of_people(lattices, prior), 200, 600, seed)),
+        Way("sums", lambda seed: by_slices(model_of_sums(lattices, prior), 10, 30, seed)),
+        Way("merged sums", lambda seed: by_slices(model_of_sums(merged, prior), 50, 150, seed)),
     ]
+
+
+def by_nuts(density: Density, seed: int) -> tuple[az.InferenceData, float]:
+    """Sample as the package does, on one core."""
+    begun = time.perf_counter()
+    idata = nuts(density, Sampling(chains=CHAINS, seed=seed, cores=1))
+    return idata, time.perf_counter() - begun
+
+
+def by_slices(model: pm.Model, tune: int, draws: int, seed: int) -> tuple[az.InferenceData, float]:
+    """Sample with PyMC's slice sampler, on one core."""
+    with model:
+        idata = pm.sample(
+            draws=draws,
+            tune=tune,
+            chains=CHAINS,
+            cores=1,
+            step=pm.Slice(),
+            random_seed=seed,
+            progressbar=False,
+            compute_convergence_checks=False,
+        )
+    return idata, float(idata["posterior"].attrs["sampling_time"])
 
 
 def sample(way: Way, seed: int) -> tuple[az.InferenceData, float, float, float]:
     """Return draws, the seconds of sampling, those with compilation, and those of the processor with compilation."""
     begun, processor = time.perf_counter(), time.process_time()
-    settings: dict[str, Any] = {
-        "draws": way.draws,
-        "tune": way.tune,
-        "chains": CHAINS,
-        "cores": 1,
-        "random_seed": seed,
-        "progressbar": False,
-        "compute_convergence_checks": False,
-    }
-    with way.model:
-        if way.step is None:
-            settings |= {"target_accept": Sampling().target_accept, "compile_kwargs": {"mode": MODE}}
-        else:
-            settings["step"] = way.step()
-        idata = pm.sample(**settings)
-    seconds = float(idata["posterior"].attrs["sampling_time"])
+    idata, seconds = way.sample(seed)
     return idata, seconds, time.perf_counter() - begun, time.process_time() - processor
 
 
@@ -256,26 +266,27 @@ def differences(way: str, posterior: Any, reference: Any) -> pd.DataFrame:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--run", type=Path)
+    parser.add_argument("--only-times", action="store_true")
     parser.add_argument("--keep", type=Path)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--model", default="holmes")
-    parser.add_argument("--only-the-task", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
-    if given.only_the_task:
-        pool_all(given.run)
-        return
     logging.getLogger("pymc").setLevel(logging.ERROR)
+    tables = {}
     with tempfile.TemporaryDirectory() as folder:
-        run = given.run or make_run(Path(folder))
-        task = time_the_task(run)
-        print(task.to_string(index=False), f"\nlimit: {LIMIT:g} seconds on two cores\n", flush=True)
-        with threadpool_limits(1):
-            speeds, agreement = compare(load_lattices(read_run(run), given.model), given.rounds)
-    print(speeds.round(3).to_string(index=False), f"\nwanted: {WANTED:g} times\n")
-    print(agreement.round(3).to_string(index=False))
+        sizes = tuple(LIMITS["nothing"])
+        runs = {people: make_run(Path(folder) / str(people), people) for people in sizes}
+        tables["seconds"] = pd.concat([time_commands(run, people) for people, run in runs.items()], ignore_index=True)
+        print(tables["seconds"].to_string(index=False), "\n", flush=True)
+        print(both_commands(tables["seconds"]).to_string(index=False), "\n", flush=True)
+        if not given.only_times:
+            with threadpool_limits(1):
+                lattices = load_lattices(read_run(runs[max(sizes)]), given.model)
+                tables["speeds"], tables["same_posterior"] = compare(lattices, given.rounds)
+            print(tables["speeds"].round(3).to_string(index=False), f"\nwanted: {WANTED:g} times\n")
+            print(tables["same_posterior"].round(3).to_string(index=False))
     if given.keep is not None:
-        for name, table in (("seconds", task), ("speeds", speeds), ("same_posterior", agreement)):
+        for name, table in tables.items():
             table.to_csv(given.keep / f"{name}.csv", index=False)
 
 

@@ -78,7 +78,11 @@ def test_a_temporary_folder_takes_the_place_of_a_home(installed: Path, temporary
 
 
 def test_libraries_load_without_a_home(temporary: Path, no_home: Path) -> None:
-    python("import holmes_fit.pooling, holmes_fit.comparison, matplotlib.pyplot", HOME=no_home, TMPDIR=temporary)
+    python(
+        "import holmes_fit.pooling.model, holmes_fit.comparison, matplotlib.pyplot, pytensor as p; p.config.compiledir",
+        HOME=no_home,
+        TMPDIR=temporary,
+    )
     (own,) = temporary.iterdir()  # and nobody had to look for a place elsewhere
     assert {each.name for each in own.iterdir()} >= {"cache", "matplotlib", "pytensor"}
 

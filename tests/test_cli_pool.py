@@ -134,7 +134,7 @@ def test_a_comparison_ends_as_its_diagnostics_say(
 ) -> None:
     found = SimpleNamespace(
         converged=mixture is GOOD and group is GOOD,
-        mixture=SimpleNamespace(diagnostics=mixture, evidence_warnings=evidence),
+        mixture=SimpleNamespace(diagnostics=mixture, evidence_warnings=evidence, is_new=True),
         diagnostics={"flat": group},
         models=pd.DataFrame({"model": ["flat", "holmes"], "exceedance": [0.25, np.nan]}),
         frequencies=pd.DataFrame(),
@@ -159,6 +159,26 @@ def test_a_comparison_ends_as_its_diagnostics_say(
     assert (given["by"], given["leave_out"]) == ("site", ["s1"])
     assert isinstance(given["sampling"], Sampling)
     assert given["sampling"].seed == 5
+
+
+def test_what_has_not_changed_is_not_sampled_again(
+    run_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    short = preset(tmp_path, chains=2, tune=50, draws=50)
+    command = ["pool", run_folder, "--preset", short, "--workers", 1]
+    tables = ("group.csv", "pooled.csv", "pooling.csv", "pooling_prior.csv", "pool_bias.nc")
+    first = call(capsys, *command)[1]
+    before = {name: (run_folder / name).read_bytes() for name in tables}
+    (run_folder / "group.csv").write_text("spoilt")
+    again = call(capsys, *command, "--workers", 2)[1]
+    assert again == f"Not sampled again, as nothing has changed: bias.\n{first}"
+    assert {name: (run_folder / name).read_bytes() for name in tables} == before
+    for other in (["--seed", 1], ["--leave-out", "s01"], ["--formula", "choice_probability ~ group"]):
+        out = call(capsys, *command, *other)[1]
+        assert out.startswith("bias: ")
+        assert (run_folder / "pool_bias.nc").read_bytes() != before["pool_bias.nc"]
+    (run_folder / "pool_bias.nc").write_text("spoilt")
+    assert call(capsys, *command)[1] == first
 
 
 # --------------------------------------------------------------------------------------------------- settings

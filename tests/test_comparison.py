@@ -1,8 +1,11 @@
 """Comparisons: frequencies, exceedance and the omnibus risk against exact sums, and what a run folder gets."""
 
 import itertools
+from dataclasses import replace
+from importlib import import_module
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp
@@ -144,6 +147,30 @@ def test_a_run_is_compared_and_gets_its_tables(fitted: Run) -> None:
     words = in_words(found)
     assert words.startswith("rescorla_wagner describes an estimated ")
     assert "young" in words
+
+
+@pytest.mark.slow
+def test_what_has_not_changed_is_neither_sampled_nor_simulated_again(
+    fitted: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sampling = Sampling(chains=2, tune=100, draws=100, seed=SEED + 1, cores=1)
+    first = compare(fitted, sampling=sampling, datasets=20)
+    before = {path.name: path.read_bytes() for path in fitted.root.glob("*.csv")}
+    counted: list[object] = []
+    module = import_module("holmes_fit.comparison.compare")
+    simulating = module.predictive_checks
+    monkeypatch.setattr(
+        module, "predictive_checks", lambda *given, **options: counted.append(1) or simulating(*given, **options)
+    )
+    again = compare(fitted, sampling=sampling, datasets=20, workers=1)
+    assert (first.mixture.is_new, again.mixture.is_new, counted) == (True, False, [])
+    assert {path.name: path.read_bytes() for path in fitted.root.glob("*.csv")} == before
+    pd.testing.assert_frame_equal(again.checks, first.checks)
+    pd.testing.assert_frame_equal(again.check_summary, first.check_summary)
+    more = compare(fitted, sampling=sampling, datasets=21)
+    assert (more.mixture.is_new, len(counted)) == (False, 1)
+    other = compare(fitted, sampling=replace(sampling, seed=SEED + 2), datasets=21)
+    assert (other.mixture.is_new, len(counted)) == (True, 2)
 
 
 def test_a_model_that_is_not_known_here_is_named(fitted: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-import pymc as pm
 import pytest
 from numpy.typing import NDArray
 from scipy.special import expit
@@ -18,7 +17,6 @@ from holmes_fit.pooling.draws import GroupDraws, People, node_weights
 from holmes_fit.pooling.lattices import merge
 from holmes_fit.pooling.priors import draw_prior, scaled
 from holmes_fit.pooling.repeated import RepeatedGroup, RepeatedMixture
-from holmes_fit.pooling.sampling import GroupTerm
 from holmes_fit.populations import Population
 from holmes_fit.presets import Preset, load_preset
 from holmes_fit.recovery.group_calibration import RANKED, draw_people, ranks
@@ -26,7 +24,7 @@ from holmes_fit.recovery.shared_traces import SharedTask, SharedTraces, node_tra
 from holmes_fit.spaces import FreeParameter
 from holmes_fit.uniformity import chi_square_p, ecdf_p
 from tests.test_pooling_mixture import FREQUENCY, exact_mass
-from tests.toy_lattices import gaussian_lattices, log_axis, point_lattices
+from tests.toy_lattices import point_lattices
 
 SEED = 20262
 FALSE_ALARMS = 1e-3  # over all tests of one set of ranks
@@ -64,38 +62,13 @@ def least_p(rank: NDArray[np.int64]) -> float:
 # -------------------------------------------------------------------------------------------- one cohort after another
 
 
-def test_people_are_replaced_in_the_graph() -> None:
-    """Two axes, the first of which depends on a covariate: the graph is that of the new people."""
-    rng = np.random.default_rng(SEED)
-    axes = [log_axis("alpha", 20), log_axis("omega", 12)]
-    one, other = (
-        merge(gaussian_lattices(rng.normal(0, 0.7, size=(4, 2)), np.diag([0.2, 0.3]), axes)) for _ in range(2)
-    )
-    lattices = gaussian_lattices(np.zeros((4, 2)), np.eye(2), axes)
-    for designs in ({}, {0: rng.normal(size=(4, 1))}):
-        term = GroupTerm(lattices, one, scaled(GroupPrior(), one.axes), designs)
-        with pm.Model(coords={**term.coords, "effect_of_alpha": ["a"]}) as model:
-            by_person = term.log_likelihood()
-        drawn = draw_prior(term.prior, 1, rng, dict.fromkeys(designs, 1))
-        log_excess = 0.5 * np.log(drawn.spread[0] ** 2 - term.prior.least_spread**2)
-        point = {model["mean"]: drawn.mean[0], model["log_excess"]: log_excess}
-        point |= {model["effect_alpha"]: drawn.effects[0][0]} if designs else {}
-        for people in (one, other):
-            term.replace_people(people)
-            found = by_person.eval(point, mode="FAST_COMPILE")
-            # The lattices of a graph are in single precision.
-            np.testing.assert_allclose(found, People(people, drawn, designs).log_likelihood()[0], rtol=1e-5, atol=1e-4)
-    with pytest.raises(ValueError, match=r"lattices of shape \(3, 20, 12\), not \(4, 20, 12\)"):
-        term.replace_people(replace(other, likelihood=other.likelihood[:3]))
-
-
 @pytest.mark.slow
 def test_a_mixture_is_that_of_the_people_it_is_given() -> None:
     """Models without free parameters: the posterior of the frequency is known, for one cohort and then another."""
     rng = np.random.default_rng(SEED)
     log_ratios = rng.normal([[2.0], [-2.0]], 1.0, size=(2, 12))
     pairs = [[point_lattices(np.zeros(12), "flat"), point_lattices(ratio, "holmes")] for ratio in log_ratios]
-    sampler = RepeatedMixture(pairs[0], sampling=Sampling(chains=2, tune=150, draws=300))
+    sampler = RepeatedMixture(sampling=Sampling(chains=2, tune=150, draws=300))
     for pair, ratio in zip(pairs, log_ratios, strict=True):
         found = sampler(pair, SEED)
         mass = exact_mass(ratio)
@@ -109,10 +82,10 @@ def test_a_mixture_is_that_of_the_people_it_is_given() -> None:
 
 @pytest.mark.slow
 def test_ranks_of_groups_are_uniform() -> None:
-    """NUTS over groups: 40 cohorts, compiled once."""
+    """NUTS over groups: 40 cohorts."""
     rng = np.random.default_rng(SEED + 1)
     cohorts = simulated(40, rng)
-    sampler = RepeatedGroup(cohorts[0][1], sampling=Sampling(chains=2, tune=100, draws=120))
+    sampler = RepeatedGroup(sampling=Sampling(chains=2, tune=100, draws=120))
     rank = np.array([ranks(group, sampler(lattices, SEED).draws) for group, lattices in cohorts])
     assert least_p(rank) > FALSE_ALARMS
 

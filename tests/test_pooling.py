@@ -7,19 +7,22 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pymc as pm
-import pytensor.tensor as pt
 import pytest
+from pymc.blocking import DictToArrayBijection
+from pytensor.configdefaults import config
 from scipy.special import logsumexp
 from scipy.stats import kstest, multivariate_normal, norm
 
 from holmes_fit.errors import InputError
 from holmes_fit.pooling import GroupPrior, Sampling, in_words, pool_people, prior_predictive
+from holmes_fit.pooling.density import Density, GroupTerm
 from holmes_fit.pooling.draws import GroupDraws, People, node_weights
 from holmes_fit.pooling.lattices import Lattices, merge
-from holmes_fit.pooling.pool import Pooled, group_model, lattice_errors
+from holmes_fit.pooling.model import pymc_model
+from holmes_fit.pooling.pool import Pooled, lattice_errors
 from holmes_fit.pooling.priors import Scaled, draw_prior, scaled
 from holmes_fit.pooling.results import group_table, people_table, to_arviz
-from holmes_fit.pooling.sampling import Diagnostics, GroupTerm, nuts
+from holmes_fit.pooling.sampling import Diagnostics, nuts
 from tests.toy_lattices import gaussian_lattices, log_axis
 
 SEED = 20260
@@ -145,58 +148,95 @@ def test_halves_of_a_lattice_agree_where_it_is_smooth_and_not_where_it_is_rough(
     assert "the two halves of the lattice disagree (alpha" in errors["rough"].warnings[0]
 
 
-# ------------------------------------------------------------------------------------------- what PyMC is given
+# ------------------------------------------------------------------------------------------- what NUTS walks on
 
 
-@pytest.mark.parametrize("personal", [(), (0,), (1,), (0, 1, 2)])
-def test_the_graph_is_the_plain_sum(personal: tuple[int, ...]) -> None:
-    """PyMC's log density is that of the prior and of the plain twin, with covariates on any of the axes."""
-    rng = np.random.default_rng(SEED)
-    axes = [log_axis("alpha", 33), log_axis("omega", 20), log_axis("beta", 12)]
-    lattices = gaussian_lattices(rng.normal(0, 0.7, size=(4, 3)), np.diag([0.2, 0.3, 0.5]), axes)
-    merged = merge(lattices)
+def term_of(people: int, nodes: dict[str, int], personal: tuple[int, ...] = (), label: str = "") -> GroupTerm:
+    """Return a group of people on lattices with so many nodes a parameter, some of which depend on two covariates."""
+    rng = np.random.default_rng([SEED, *nodes.values()])
+    axes = [log_axis(name, number) for name, number in nodes.items()]
+    lattices = gaussian_lattices(
+        rng.normal(0, 0.7, size=(people, len(axes))), np.diag([0.2, 0.3, 0.5][: len(axes)]), axes
+    )
+    merged = merge(lattices, most_cells=2000)
+    designs = {number: rng.normal(size=(people, 2)) for number in personal}
     prior = scaled(GroupPrior(), merged.axes)
-    designs = {number: rng.normal(size=(4, 2)) for number in personal}
-    term = GroupTerm(lattices, merged, prior, designs)
-    with pm.Model(coords={**term.coords, **{f"effect_of_{axes[i].name}": ["a", "b"] for i in personal}}) as model:
-        by_person = term.log_likelihood()
-    draws = draw_prior(prior, 3, rng, dict.fromkeys(personal, 2))
-    wanted = People(merged, draws, designs).log_likelihood()
+    return GroupTerm(lattices, merged, prior, designs, dict.fromkeys(personal, ("a", "b")), label)
+
+
+THREE = {"alpha": 33, "omega": 20, "beta": 12}
+GROUPS = [Density.of_group(term_of(4, THREE, personal)) for personal in ((), (0,), (1,), (0, 1, 2))]
+ONE_OF_TWO = [term_of(5, {"alpha": 20, "omega": 16}, label="flat"), term_of(5, {"alpha": 33}, label="holmes")]
+MIXTURE = Density(ONE_OF_TWO, ("control", "patient"), np.array([0, 1, 1, 0, 1]), 1.5)
+
+
+@pytest.mark.parametrize("density", [*GROUPS, MIXTURE])
+def test_nuts_walks_on_the_density_of_the_pymc_model(density: Density) -> None:
+    """Value and slopes, up to a constant, at points on the unconstrained scales, with covariates on any of the axes."""
+    model = pymc_model(density)
+    with config.change_flags(mode="FAST_COMPILE"):
+        plain = model.logp_dlogp_function(ravel_inputs=True)
+        first = model.initial_point()
+    plain.set_extra_values({})
+    rng = np.random.default_rng(SEED)
+    points = density.middle + rng.uniform(-1.5, 1.5, size=(4, len(density.middle)))
+    wanted, found = [], []
+    for point in points:
+        named = in_pymc_order(density, point, first)
+        wanted.append(plain(DictToArrayBijection.map(named)))
+        value, slope = density(point)
+        found.append(
+            (value, np.concatenate([np.ravel(each) for each in in_pymc_order(density, slope, first).values()]))
+        )
+    for number in (1, 2, 3):  # lattices are summed in single precision
+        assert found[number][0] - found[0][0] == pytest.approx(wanted[number][0] - wanted[0][0], abs=1e-4)
+        np.testing.assert_allclose(found[number][1], wanted[number][1], atol=1e-4, rtol=1e-5)
+
+
+def in_pymc_order(density: Density, numbers: np.ndarray, first: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return unconstrained numbers by the names that PyMC has for them."""
+    parts = {}
+    terms, n_free = density.terms, len(density.groups) * (len(density.terms) - 1)
+    parts["frequency_simplex__"] = numbers[:n_free].reshape(len(density.groups), -1)
+    n_axes = sum(len(term.order) for term in terms)
+    at, effect = n_free, n_free + 2 * n_axes
+    for term in terms:
+        back = np.argsort(term.order)
+        parts[term.named("mean_interval__")] = numbers[at : at + len(back)][back]
+        parts[term.named("log_excess")] = numbers[at + n_axes : at + n_axes + len(back)][back]
+        at += len(back)
+        for number in term.personal:
+            parts[term.effect_name(number)] = numbers[effect : effect + 2]
+            effect += 2
+    return {name: parts[name] for name in first}
+
+
+@pytest.mark.parametrize("density", [*GROUPS, MIXTURE])
+def test_points_are_the_variables_that_pymc_has(density: Density) -> None:
+    model = pymc_model(density)
+    point = density.middle + np.random.default_rng(SEED).uniform(-1, 1, size=len(density.middle))
+    with config.change_flags(mode="FAST_COMPILE"):
+        values = model.compile_fn(model.unobserved_value_vars, inputs=model.value_vars)
+        wanted = values(in_pymc_order(density, point, model.initial_point()))
+    found = density.variables(point[None])
+    for variable, value in zip(model.unobserved_value_vars, wanted, strict=True):
+        if variable.name in found:
+            np.testing.assert_allclose(found[variable.name][0], value, rtol=1e-9)
+    assert set(found) == {variable.name for variable in (*model.free_RVs, *model.deterministics)}
+
+
+@pytest.mark.parametrize("density", GROUPS)
+def test_the_pymc_model_is_the_plain_sum(density: Density) -> None:
+    """People under draws of the prior: the graph, and the plain twin."""
+    (term,) = density.terms
+    draws = draw_prior(term.prior, 3, np.random.default_rng(SEED), dict.fromkeys(term.personal, 2))
+    wanted = People(term.merged, draws, term.designs).log_likelihood().sum(axis=1)
+    model = pymc_model(density)
     for k in range(3):
-        point = {"mean": draws.mean[k], "log_excess": log_excess(draws, prior)[k]}
-        point |= {f"effect_{axes[i].name}": draws.effects[i][k] for i in personal}
+        point = {"mean": draws.mean[k], "log_excess": log_excess(draws, term.prior)[k]}
+        point |= {term.effect_name(number): draws.effects[number][k] for number in term.personal}
         given = {model[name]: value for name, value in point.items()}
-        # Lattices are summed in single precision.
-        np.testing.assert_allclose(by_person.eval(given, mode="FAST_COMPILE"), wanted[k], atol=1e-5)
-
-
-@pytest.mark.parametrize("personal", [(), (1,)])
-def test_the_gradient_is_that_of_the_plain_sum(personal: tuple[int, ...]) -> None:
-    """NUTS follows a gradient that is written by hand. Here against differences of the plain twin."""
-    rng = np.random.default_rng(SEED)
-    axes = [log_axis("alpha", 20), log_axis("omega", 16)]
-    lattices = gaussian_lattices(rng.normal(0, 0.7, size=(4, 2)), np.diag([0.2, 0.3]), axes)
-    merged = merge(lattices)
-    prior = scaled(GroupPrior(), merged.axes)
-    designs = {number: rng.normal(size=(4, 2)) for number in personal}
-    term = GroupTerm(lattices, merged, prior, designs)
-    with pm.Model(coords={**term.coords, **{f"effect_of_{axes[i].name}": ["a", "b"] for i in personal}}) as model:
-        density = pm.Potential("people", term.log_likelihood().sum())
-    names = ["mean", "log_excess", *(f"effect_{axes[number].name}" for number in personal)]
-    point = {name: rng.normal(-0.3, 0.3, size=2) for name in names}
-
-    def plain(values: dict[str, np.ndarray]) -> float:
-        spread = np.hypot(prior.least_spread, np.exp(values["log_excess"]))
-        effects = {number: values[f"effect_{axes[number].name}"][None] for number in personal}
-        draws = GroupDraws(values["mean"][None], spread[None], effects)
-        return float(People(merged, draws, designs).log_likelihood().sum())
-
-    found = pt.grad(density, [model[name] for name in names])
-    for name, gradient in zip(names, found, strict=True):
-        value = gradient.eval({model[key]: point[key] for key in names}, mode="FAST_COMPILE")
-        for number in range(2):
-            above, below = ({**point, name: point[name] + step * np.eye(2)[number]} for step in (1e-4, -1e-4))
-            assert value[number] == pytest.approx((plain(above) - plain(below)) / 2e-4, abs=1e-4)
+        assert model["people"].eval(given, mode="FAST_COMPILE") == pytest.approx(wanted[k], abs=1e-8)
 
 
 def test_prior_draws_have_the_density_that_pymc_has() -> None:
@@ -205,7 +245,7 @@ def test_prior_draws_have_the_density_that_pymc_has() -> None:
     prior = scaled(GroupPrior(spread=0.3), merged.axes)
     draws = draw_prior(prior, 4000, np.random.default_rng(SEED))
     assert draws.spread.min() >= merged.axes[0].least_spread
-    model = group_model(GroupTerm(lattices, merged, prior, {}))
+    model = pymc_model(Density.of_group(GroupTerm(lattices, merged, prior, {}, {})))
     spread = pm.draw(model["spread"], 4000, random_seed=SEED, mode="FAST_COMPILE")
     mean = pm.draw(model["mean"], 4000, random_seed=SEED, mode="FAST_COMPILE")
     assert kstest(draws.spread[:, 0], spread[:, 0]).pvalue > 1e-4
@@ -254,8 +294,6 @@ def assert_close(values: np.ndarray, mean: float, sd: float) -> None:
 
 @pytest.mark.parametrize("step", [15, 25])  # before anything is kept, and after that
 def test_ctrl_c_leaves_no_draws_of_some_chains(step: int) -> None:
-    with pm.Model() as model:
-        pm.Normal("mean")
     done: list[int] = []
 
     def press_keys() -> None:
@@ -265,8 +303,8 @@ def test_ctrl_c_leaves_no_draws_of_some_chains(step: int) -> None:
 
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt, match=r"^$"):
-        nuts(model, Sampling(chains=3, tune=20, draws=20, cores=1), press_keys)
-    assert len(done) == step  # other chains are not begun
+        nuts(GROUPS[0], Sampling(chains=3, tune=20, draws=20, cores=1), press_keys)
+    assert len(done) == step
     assert signal.getsignal(signal.SIGINT) is before
 
 

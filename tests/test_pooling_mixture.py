@@ -129,7 +129,7 @@ def test_frequency_alone_agrees_with_the_exact_posterior() -> None:
     flat, holmes = point_lattices(np.zeros(people), "flat"), point_lattices(LOG_RATIO, "holmes")
     groups = {subject: "old" if number < 9 else "young" for number, subject in enumerate(flat.subjects)}
     found = mix_models([flat, holmes], groups=groups, sampling=SMALL)
-    assert found.groups == ("old", "young")
+    assert found.density.groups == ("old", "young")
     for number, own in enumerate((LOG_RATIO[:9], LOG_RATIO[9:])):
         mass = exact_mass(own)
         mean = mass @ FREQUENCY
@@ -157,7 +157,7 @@ def mixture() -> Mixture:
 @pytest.mark.slow
 def test_a_mixture_with_groups_of_parameters_is_the_sum_that_it_says(mixture: Mixture) -> None:
     """Draws have the density of the mixture: the probability of each person follows from the draws by Bayes' rule."""
-    joint = np.log(mixture.sampled_frequency[:, mixture.group_of]) + mixture.log_likelihood
+    joint = np.log(mixture.sampled_frequency[:, mixture.density.group_of]) + mixture.log_likelihood
     by_hand = np.exp(joint - logsumexp(joint, axis=2, keepdims=True)).mean(axis=0)
     # The errors of the evidences, 0.3 nats in both models, move nobody by more than this.
     assert np.abs(by_hand - mixture.probability).max() < 0.1

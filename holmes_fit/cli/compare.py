@@ -17,7 +17,7 @@ from holmes_fit.cli.options import (
     pooling_of,
 )
 from holmes_fit.cli.output import Output, rows, shell
-from holmes_fit.cli.pool import not_converged
+from holmes_fit.cli.pool import not_converged, unchanged
 from holmes_fit.progress import progress_bars
 
 TABLES = (
@@ -59,8 +59,8 @@ def compare(
 
     Results go to the run folder: comparison.csv (a row a model), model_probabilities.csv (a row a person and model),
     frequencies.csv, frequency_differences.csv, mixture.csv, mixture.nc (ArviZ), predictive.csv, predictive_summary.csv.
-    A run that is not pooled yet is pooled first. Ends with 3 if the chains have not converged, or the
-    evidences are too noisy to be compared.
+    A run that is not pooled yet is pooled first, and what has not changed is not sampled again. Ends with 3 if the
+    chains have not converged, or the evidences are too noisy to be compared.
     """
     from holmes_fit.comparison import compare as compare_models
     from holmes_fit.comparison import in_words
@@ -78,6 +78,8 @@ def compare(
             progress=begin,
         )
     words = in_words(found)
+    if not found.mixture.is_new:
+        words = f"{unchanged(['the mixture'])}\n{words}"
     say.found(
         words,
         words=words,

@@ -50,7 +50,8 @@ def pool(
 
     Results go to the run folder: group.csv (means, spreads, effects), pooled.csv (people's estimates, which shrink
     towards the group), pooling.csv (diagnostics), pooling_prior.csv (what the prior implies), pool_MODEL.nc (ArviZ),
-    and with --formula second_level.csv (weighted regressions). Ends with 3 if the chains have not converged.
+    and with --formula second_level.csv (weighted regressions). What has not changed is not sampled again. Ends with 3
+    if the chains have not converged.
     """
     from holmes_fit.pooling import fitted_models, in_words
     from holmes_fit.pooling import pool as pool_run
@@ -69,6 +70,9 @@ def pool(
             progress=begin,
         )
     words = in_words(found)
+    kept = [name for name, each in found.items() if not each.is_new]
+    if kept:
+        words = f"{unchanged(kept)}\n{words}"
     say.found(
         words,
         words=words,
@@ -83,6 +87,11 @@ def pool(
         say.warn(not_converged(failed, sampling.draws))
     compare = [shell("compare", run)] if len(fitted_models(read_run(run))) > 1 else []
     say.next(*compare, shell("report", run, "--out", f"{run}.pdf"))
+
+
+def unchanged(what: list[str]) -> str:
+    """Say that nothing was sampled again."""
+    return f"Not sampled again, as nothing has changed: {', '.join(what)}."
 
 
 def not_converged(what: list[str], draws: int) -> str:

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from holmes_fit.comparison.groups import groups_of
 from holmes_fit.comparison.omnibus import exceedance, frequencies_by_group, omnibus_risk, protected
 from holmes_fit.comparison.prediction import LeftOut, leave_one_out
-from holmes_fit.comparison.predictive import check_predictive, cohort_of, predictive_checks
-from holmes_fit.comparison.predictive_draws import PeopleDraws, read_draws
+from holmes_fit.comparison.predictive import check_predictive, cohort_of, predictive_checks, read_checks
+from holmes_fit.comparison.predictive_draws import PeopleDraws, draws_digest, read_draws
 from holmes_fit.errors import Problems, Quoted, nearest
 from holmes_fit.models import find_model
 from holmes_fit.pooling import (
@@ -35,10 +35,12 @@ from holmes_fit.pooling.lattices import check_same_people
 from holmes_fit.pooling.mixture import check_mixture
 from holmes_fit.pooling.pool import check_enough
 from holmes_fit.pooling.results import check_group_model, listed, to_arviz
-from holmes_fit.pooling.sampling import Diagnostics, counted, diagnose
+from holmes_fit.pooling.sampling import Diagnostics, counted, diagnose, read_kept
 from holmes_fit.progress import OnBegin, watched_steps
 from holmes_fit.runs import HasRun, Run, run_of
 
+MIXTURE = "mixture.nc"
+SIMULATED = "simulated"  # what predictive checks were made from, among the attributes of the mixture
 DATASETS = 100  # simulated cohorts in posterior predictive checks
 
 
@@ -174,8 +176,10 @@ def compare(
     """Compare the models of a run, and write the results into its folder.
 
     The headline is a mixture: everyone follows one of the models, frequencies are unknown, and within a model people
-    are distributed as in its group. Files are ``comparison.csv``, ``model_probabilities.csv``, ``frequencies.csv``,
-    ``frequency_differences.csv``, ``mixture.csv``, ``mixture.nc``, ``predictive.csv`` and ``predictive_summary.csv``.
+    are distributed as in its group. What was sampled or simulated before from the same fits, with the same settings
+    and versions, is not sampled or simulated again. Files are ``comparison.csv``, ``model_probabilities.csv``,
+    ``frequencies.csv``, ``frequency_differences.csv``, ``mixture.csv``, ``mixture.nc``, ``predictive.csv`` and
+    ``predictive_summary.csv``.
 
     Parameters
     ----------
@@ -240,19 +244,27 @@ def compare(
         posteriors = {
             name: _posterior(run, each, prior, sampling, begin) for name, each in lattices.items() if each.axes
         }
+        kept = read_kept(run.path(MIXTURE))
         mixture = mix_models(
             [lattices[name] for name in chosen],
             prior=prior,
             sampling=sampling,
+            kept=kept,
             on_step=counted(begin("mixing the models"), sampling.steps),
         )
         draws = {
             name: _people_draws(posteriors[name]) if name in posteriors else read_draws(run, name, leave_out)
             for name in lattices
         }
-        checks, summary = predictive_checks(
-            run, draws, datasets=datasets, seed=sampling.seed, workers=workers, progress=begin("simulating the people")
-        )
+        simulated = draws_digest(run, draws, datasets, sampling.seed)
+        if kept is not None and kept["posterior"].attrs.get(SIMULATED) == simulated:
+            checks, summary = read_checks(run)
+        else:
+            progress_of = begin("simulating the people")
+            checks, summary = predictive_checks(
+                run, draws, datasets=datasets, seed=sampling.seed, workers=workers, progress=progress_of
+            )
+        mixture.idata["posterior"].attrs[SIMULATED] = simulated
     found = Comparison(
         run=run,
         mixture=mixture,
@@ -324,9 +336,10 @@ def write(found: Comparison) -> None:
         "predictive.csv": found.checks,
         "predictive_summary.csv": found.check_summary,
     }
+    found.run.path(MIXTURE).unlink(missing_ok=True)  # it says what the tables are of, so that it comes last
     for name, table in tables.items():
         found.run.write_table(name, table)
-    with found.run.writing("mixture.nc") as temporary:
+    with found.run.writing(MIXTURE) as temporary:
         found.idata.to_netcdf(str(temporary), engine="h5netcdf")
 
 

@@ -29,6 +29,7 @@ from holmes_fit.trials.summaries import EVERYONE
 from holmes_fit.workers import Failure, do_all, usable_cores
 
 INTERVAL = (0.025, 0.975)
+WORTH_A_PROCESS = 30  # people and models; fewer are simulated before a process has started
 COLUMNS = (
     "model",
     "by",
@@ -120,6 +121,13 @@ def predictive_checks(
     return check_cohort(cohort_of(run), models, draws, datasets, seed, workers, progress)
 
 
+def read_checks(run: Run) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the tables of :func:`predictive_checks` as a run has them."""
+    text = ("model", "by", "group", "condition", "label", "measure")
+    checks, summary = (run.read_table(name, text) for name in ("predictive.csv", "predictive_summary.csv"))
+    return checks.fillna(dict.fromkeys(text, "")), summary
+
+
 def cohort_of(run: Run) -> Cohort:
     """Read the data that a run has fitted."""
     try:
@@ -146,7 +154,7 @@ def check_cohort(
     keys = [(model, subject) for model in models for subject in draws[model.name].subjects]
     work = _all_work(cohort, cells, models, draws, datasets, seed)
     sums: dict[tuple[str, str], Counts] = {}
-    n_workers = min(workers or usable_cores(), len(keys))
+    n_workers = min(workers or usable_cores(), max(1, len(keys) // WORTH_A_PROCESS))
     with closing(do_all(count_answers, work, workers=n_workers)) as results:
         for done, (number, counts) in enumerate(results, start=1):
             model, subject = keys[number]

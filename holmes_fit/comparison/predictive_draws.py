@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +42,16 @@ class PeopleDraws:
         own = self.values[person]
         chosen = own[np.linspace(0, len(own) - 1, n).round().astype(np.intp)]
         return [dict(zip(self.parameters, draw, strict=True)) for draw in chosen.tolist()]
+
+
+def draws_digest(run: Run, draws: Mapping[str, PeopleDraws], datasets: int, seed: int) -> str:
+    """Return a SHA-256 of all that predictive checks depend on: the run, everyone's draws, settings and version."""
+    about = [run.manifest.identity, datasets, seed, version("holmes-fit")]
+    found = hashlib.sha256(json.dumps(about, sort_keys=True).encode())
+    for model, own in draws.items():
+        found.update(json.dumps([model, own.subjects, own.parameters]).encode())
+        found.update(np.ascontiguousarray(own.values).tobytes())
+    return found.hexdigest()
 
 
 def read_draws(run: Run, model: str, leave_out: Collection[str] = ()) -> PeopleDraws:

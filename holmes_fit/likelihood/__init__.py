@@ -136,7 +136,7 @@ class ChoiceLikelihood:
     ) -> NDArray[np.float64]:
         """Return log-likelihoods, learners x beta x lapse x bias. The person's is the sum over the learners."""
         return np.array(
-            [_log_mean(compiled.on_grid(each.towards, each.sign, beta, lapse, bias), axis=0) for each in self.learners]
+            [_log_mean(compiled.on_grid(each.towards, each.sign, beta, lapse, bias)) for each in self.learners]
         )
 
     def at(self, response: Response) -> float:
@@ -148,7 +148,7 @@ class ChoiceLikelihood:
         value, slope = 0.0, np.zeros(3)
         for learner in self.learners:
             by_replicate, slopes = compiled.with_slopes(learner.towards, learner.sign, *response)
-            value += float(_log_mean(by_replicate, axis=0))
+            value += float(_log_mean(by_replicate))
             slope += _shares(by_replicate) @ slopes
         return value, slope
 
@@ -188,8 +188,9 @@ def _one_step_ahead(learner: Answers, response: Response) -> OneStepAhead:
     return OneStepAhead(log_probability, np.exp(log_weight))
 
 
-def _log_mean(values: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
-    return logsumexp(values, axis=axis) - np.log(values.shape[axis])
+def _log_mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the logarithm of the mean over replicates, the first axis."""
+    return compiled.log_mean(values.reshape(len(values), -1)).reshape(values.shape[1:])
 
 
 def _shares(log_likelihoods: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -68,3 +68,19 @@ def with_slopes(towards, sign, beta, lapse, bias):
                 slope[replicate, 2] += (1 - lapse) * flat * sign[trial] / probability
             slope[replicate, 1] += (0.5 - follows) * lapse * (1 - lapse) / probability
     return value, slope
+
+
+@njit(cache=True)
+def log_mean(log_values):
+    """Return the logarithm of the mean over the first axis (rows x columns): -inf where all of a column are."""
+    rows, columns = log_values.shape
+    highest = log_values[0].copy()
+    for row in range(1, rows):
+        for column in range(columns):
+            highest[column] = max(highest[column], log_values[row, column])
+    total = np.zeros(columns)
+    for row in range(rows):
+        for column in range(columns):
+            if highest[column] > -np.inf:
+                total[column] += np.exp(log_values[row, column] - highest[column])
+    return highest + np.log(total / rows)

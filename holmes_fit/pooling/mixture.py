@@ -18,28 +18,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import arviz as az
 import numpy as np
-import pymc as pm
-import pytensor.tensor as pt
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from holmes_fit.errors import Problems, Quoted
-from holmes_fit.pooling.draws import TINY, GroupDraws, People
+from holmes_fit.pooling.density import EVERYONE, Density, GroupTerm
+from holmes_fit.pooling.draws import GroupDraws, People
 from holmes_fit.pooling.lattices import Lattices, check_same_people, merge
 from holmes_fit.pooling.priors import GroupPrior, scaled
-from holmes_fit.pooling.sampling import Diagnostics, GroupTerm, OnStep, Sampling, diagnose, nuts
+from holmes_fit.pooling.sampling import Diagnostics, OnStep, Sampling, diagnose, nuts_once
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import pymc as pm
+
 IMPUTATIONS = 50
 LARGEST_K_HAT = 0.7  # above, importance weights cannot be trusted
 FAILING_SHARE = 0.05  # of the imputations that may have a larger k-hat before it is said
-EVERYONE = "everyone"
 
 
 @dataclass(frozen=True)
@@ -48,10 +49,8 @@ class Mixture:
 
     Parameters
     ----------
-    lattices
-        What everyone's choices say, a model after the other.
-    groups, group_of
-        The groups of people that have frequencies of their own, and the number of everyone's group.
+    density
+        What NUTS walked on: what everyone's choices say, a model after the other.
     draws
         The posterior of the group of each model, chain after chain.
     log_likelihood
@@ -68,11 +67,11 @@ class Mixture:
         Of every imputation.
     idata, diagnostics
         The draws for ArviZ, without Monte Carlo error, and whether NUTS has done its work.
+    is_new
+        Whether NUTS was run, or the draws are those of an earlier time.
     """
 
-    lattices: tuple[Lattices, ...]
-    groups: tuple[str, ...]
-    group_of: NDArray[np.intp]
+    density: Density
     draws: tuple[GroupDraws, ...]
     log_likelihood: NDArray[np.float64]
     sampled_frequency: NDArray[np.float64]
@@ -82,6 +81,18 @@ class Mixture:
     k_hat: NDArray[np.float64]
     idata: az.InferenceData
     diagnostics: Diagnostics
+    is_new: bool = True
+
+    @property
+    def lattices(self) -> tuple[Lattices, ...]:
+        return tuple(term.lattices for term in self.density.terms)
+
+    @cached_property
+    def pymc(self) -> pm.Model:
+        """The same mixture in PyMC, to read, to change, or to sample in another way."""
+        from holmes_fit.pooling.model import pymc_model
+
+        return pymc_model(self.density)
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -117,6 +128,7 @@ def mix_models(
     sampling: Sampling | None = None,
     concentration: float = 1.0,
     imputations: int = IMPUTATIONS,
+    kept: az.InferenceData | None = None,
     on_step: OnStep | None = None,
 ) -> Mixture:
     """Fit the mixture of several models.
@@ -133,6 +145,8 @@ def mix_models(
         Of the Dirichlet prior: 1 for all frequencies equally likely.
     imputations
         How often the Monte Carlo errors of the evidences are drawn.
+    kept
+        The draws of an earlier time, which are taken again if they are of the same people, prior and sampling.
     on_step
         Called after every step of NUTS, ``sampling.steps`` in all.
 
@@ -147,8 +161,9 @@ def mix_models(
     terms = []
     for each in lattices:
         merged = merge(each)
-        terms.append(GroupTerm(each, merged, scaled(prior, merged.axes), {}, label=each.model))
-    idata = nuts(mixture_model(terms, names, group_of, concentration), sampling, on_step)
+        terms.append(GroupTerm(each, merged, scaled(prior, merged.axes), {}, {}, label=each.model))
+    density = Density(terms, names, group_of, concentration)
+    idata, is_new = nuts_once(density, sampling, kept, on_step)
     draws = tuple(term.draws(idata["posterior"]) for term in terms)
     exact = [People(term.lattices, own).log_likelihood() for term, own in zip(terms, draws, strict=True)]
     log_likelihood = np.stack(exact, axis=-1)
@@ -156,9 +171,7 @@ def mix_models(
     errors = np.column_stack([each.log_evidence_error for each in lattices])
     imputed = impute(log_likelihood, frequency, group_of, errors, imputations, sampling.seed)
     return Mixture(
-        lattices=tuple(lattices),
-        groups=names,
-        group_of=group_of,
+        density=density,
         draws=draws,
         log_likelihood=log_likelihood,
         sampled_frequency=frequency,
@@ -168,25 +181,8 @@ def mix_models(
         k_hat=imputed.k_hat,
         idata=idata,
         diagnostics=diagnose(idata),
+        is_new=is_new,
     )
-
-
-def mixture_model(
-    terms: Sequence[GroupTerm], groups: Sequence[str], group_of: NDArray[np.intp], concentration: float
-) -> pm.Model:
-    """Return the PyMC model of a mixture."""
-    coords: dict[str, Sequence[str]] = {"group": groups, "model": [term.lattices.model for term in terms]}
-    for term in terms:
-        coords |= term.coords
-    with pm.Model(coords=coords) as model:
-        prior = np.full((len(groups), len(terms)), concentration)
-        frequency = pm.Dirichlet("frequency", prior, dims=("group", "model"))
-        log_likelihood = pt.stack([term.log_likelihood() for term in terms], axis=1)
-        member = np.equal.outer(group_of, np.arange(len(groups))).astype(np.float64)
-        # A product compiles faster than an index, but 0 times an infinite logarithm would be no number.
-        joint = pt.dot(member, pt.log(pt.maximum(frequency, TINY))) + log_likelihood
-        pm.Potential("people", pt.logsumexp(joint, axis=1).sum())
-    return model
 
 
 @dataclass(frozen=True)

@@ -8,20 +8,21 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pymc as pm
 from numpy.typing import NDArray
 
 from holmes_fit.errors import Problems, Quoted
 from holmes_fit.pooling.covariates import Design, make_designs
+from holmes_fit.pooling.density import Density, GroupTerm
 from holmes_fit.pooling.draws import Designs, GroupDraws, People, half_lattices
 from holmes_fit.pooling.lattices import Lattices, MergedAxis, MergedLattices, merge
 from holmes_fit.pooling.priors import GroupPrior, draw_prior, scaled
-from holmes_fit.pooling.sampling import Diagnostics, GroupTerm, OnStep, Sampling, diagnose, nuts
+from holmes_fit.pooling.sampling import Diagnostics, OnStep, Sampling, diagnose, nuts_once
 from holmes_fit.populations import FEWEST_IN_GROUP
 
 if TYPE_CHECKING:
     import arviz as az
     import pandas as pd
+    import pymc as pm
 
 FOR_PEOPLE = 500  # draws of the group over which a person's posterior is averaged
 FOR_ERRORS = 100
@@ -75,25 +76,28 @@ class Pooled:
         By parameter, where its mean depends on covariates.
     prior, sampling
         How it was computed.
-    merged
-        The lattices that NUTS walked on.
+    density
+        What NUTS walked on.
     draws
         The group's posterior, chain after chain.
     idata
         The same for ArviZ.
     diagnostics, errors
         Whether it can be trusted.
+    is_new
+        Whether NUTS was run, or the draws are those of an earlier time.
     """
 
     lattices: Lattices
     designs: Mapping[str, Design]
     prior: GroupPrior
     sampling: Sampling
-    merged: MergedLattices
+    density: Density
     draws: GroupDraws
     idata: az.InferenceData
     diagnostics: Diagnostics
     errors: LatticeErrors
+    is_new: bool = True
 
     def __repr__(self) -> str:  # in a notebook; the arrays would take pages
         return f"<Pooled: {self.model}, {len(self.lattices.subjects)} people>"
@@ -101,6 +105,18 @@ class Pooled:
     @property
     def model(self) -> str:
         return self.lattices.model
+
+    @property
+    def merged(self) -> MergedLattices:
+        """The lattices that NUTS walked on."""
+        return self.density.terms[0].merged
+
+    @cached_property
+    def pymc(self) -> pm.Model:
+        """The same group model in PyMC, to read, to change, or to sample in another way."""
+        from holmes_fit.pooling.model import pymc_model
+
+        return pymc_model(self.density)
 
     @property
     def warnings(self) -> list[str]:
@@ -170,6 +186,7 @@ def pool_people(
     people: pd.DataFrame | None = None,
     prior: GroupPrior | None = None,
     sampling: Sampling | None = None,
+    kept: az.InferenceData | None = None,
     on_step: OnStep | None = None,
 ) -> Pooled:
     """Fit the group model of one latent-cause model.
@@ -190,6 +207,8 @@ def pool_people(
         What is held likely of the group.
     sampling
         How NUTS is run.
+    kept
+        The draws of an earlier time, which are taken again if they are of the same people, prior and sampling.
     on_step
         Called after every step of NUTS, ``sampling.steps`` in all.
 
@@ -205,28 +224,23 @@ def pool_people(
         table = _no_covariates(lattices) if people is None else people
         designs = make_designs(formulas, table, lattices.subjects, lattices.names)
     merged = merge(lattices)
-    term = GroupTerm(lattices, merged, scaled(prior, merged.axes), _by_number(lattices, designs))
-    idata = nuts(group_model(term, designs), sampling, on_step)
+    columns = {lattices.names.index(name): design.columns for name, design in designs.items()}
+    term = GroupTerm(lattices, merged, scaled(prior, merged.axes), _by_number(lattices, designs), columns)
+    density = Density.of_group(term)
+    idata, is_new = nuts_once(density, sampling, kept, on_step)
     draws = term.draws(idata["posterior"])
     return Pooled(
         lattices=lattices,
         designs=designs,
         prior=prior,
         sampling=sampling,
-        merged=merged,
+        density=density,
         draws=draws,
         idata=idata,
         diagnostics=diagnose(idata),
         errors=lattice_errors(lattices, merged, draws, term.designs),
+        is_new=is_new,
     )
-
-
-def group_model(term: GroupTerm, designs: Mapping[str, Design] | None = None) -> pm.Model:
-    """Return the PyMC model of one group."""
-    columns = {term.named(f"effect_of_{name}"): design.columns for name, design in (designs or {}).items()}
-    with pm.Model(coords={**term.coords, **columns}) as model:
-        pm.Potential("people", term.log_likelihood().sum())
-    return model
 
 
 def lattice_errors(

@@ -20,7 +20,7 @@ from holmes_fit.models import MODELS
 from holmes_fit.pooling.lattices import Lattices, fitted_models, load_lattices
 from holmes_fit.pooling.pool import Pooled, pool_people, prior_draws
 from holmes_fit.pooling.priors import GroupPrior, prior_predictive
-from holmes_fit.pooling.sampling import Sampling, counted
+from holmes_fit.pooling.sampling import Sampling, counted, read_kept
 from holmes_fit.pooling.second_level import second_level
 from holmes_fit.progress import OnBegin, watched_steps
 from holmes_fit.runs import HasRun, Run, run_of
@@ -42,8 +42,9 @@ def pool(
 ) -> dict[str, Pooled]:
     """Pool the people of a run, model by model, and write the results into its folder.
 
-    Files are ``group.csv``, ``pooled.csv``, ``pooling.csv``, ``pooling_prior.csv``, for each model ``pool_MODEL.nc``,
-    and with formulas ``second_level.csv``: regressions of people's separate estimates, to hold the effects against.
+    What was sampled before from the same fits, with the same settings and versions, is not sampled again. Files are
+    ``group.csv``, ``pooled.csv``, ``pooling.csv``, ``pooling_prior.csv``, for each model ``pool_MODEL.nc``, and with
+    formulas ``second_level.csv``: regressions of people's separate estimates, to hold the effects against.
 
     Parameters
     ----------
@@ -102,9 +103,14 @@ def pool(
     with watched_steps(progress) as begin:
         for name, lattices in loaded.items():
             own = [text for text in formulas if _left_side(text) in lattices.names]
-            on_step = counted(begin(f"pooling {name}"), (sampling or Sampling()).steps)
             found[name] = pool_people(
-                lattices, formulas=own, people=people, prior=prior, sampling=sampling, on_step=on_step
+                lattices,
+                formulas=own,
+                people=people,
+                prior=prior,
+                sampling=sampling,
+                kept=read_kept(run.path(f"pool_{name}.nc")),
+                on_step=counted(begin(f"pooling {name}"), (sampling or Sampling()).steps),
             )
     write_pooled(run, list(found.values()))
     if formulas:
@@ -160,6 +166,8 @@ def write_pooled(run: Run, pooled: Sequence[Pooled]) -> list[Path]:
     ]
     for each in pooled:
         name = f"pool_{each.model}.nc"
+        if not each.is_new:  # its file is what the draws were read from
+            continue
         with run.writing(name) as temporary:
             to_arviz(each).to_netcdf(str(temporary), engine="h5netcdf")
         paths.append(run.path(name))
@@ -323,10 +331,9 @@ def to_arviz(pooled: Pooled) -> az.InferenceData:
 
 def read_pooled(run: Run, lattices: Lattices, prior: GroupPrior | None = None) -> az.InferenceData | None:
     """Return what was pooled from just these lattices with this prior and no covariates, if anything was."""
-    path = run.path(f"pool_{lattices.model}.nc")
-    if not path.exists():
+    found = read_kept(run.path(f"pool_{lattices.model}.nc"))
+    if found is None:
         return None
-    found = az.from_netcdf(str(path), engine="h5netcdf")
     wanted = {"lattices": lattices.digest, "formulas": "[]", "prior": json.dumps(asdict(prior or GroupPrior()))}
     about = found["posterior"].attrs
     return found if all(about.get(name) == value for name, value in wanted.items()) else None

@@ -1,38 +1,36 @@
-"""The group model in PyMC, people integrated out, and NUTS over what is left: the parameters of the group."""
+"""NUTS over the parameters of a group, people integrated out.
+
+The sampler is nutpie, written in Rust by PyMC's makers: chains are threads, which meet Python for a few microseconds a
+step, so that they need no processes, and draws depend on the seed but not on the number of cores.
+"""
 
 from __future__ import annotations
 
-import logging
-import signal
-import threading
-import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import cached_property
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import arviz as az
 import numpy as np
-import pymc as pm
-import pytensor.tensor as pt
+import nutpie
 from numpy.typing import NDArray
-from pytensor.compile.sharedvalue import shared
-from pytensor.configdefaults import config
+from nutpie.compiled_pyfunc import from_pyfunc
 
 from holmes_fit.errors import Problems
 from holmes_fit.models import check_count, is_number
-from holmes_fit.pooling.contraction import LEAST, WeightedSums
-from holmes_fit.pooling.draws import TINY, Designs, GroupDraws
-from holmes_fit.pooling.lattices import Lattices, MergedAxis, MergedLattices
-from holmes_fit.pooling.priors import Scaled
+from holmes_fit.pooling.density import Density
 from holmes_fit.progress import OnProgress
 from holmes_fit.workers import usable_cores
 
-# PyTensor's default wants a C++ compiler, and finds no BLAS.
-MODE = "NUMBA"
-OTHER_MODE = "FAST_COMPILE"  # for what is hardly ever computed, such as where chains begin
+JITTER = 1.0  # chains begin so far at most from the middle of the prior, in every direction
+SOON = 0.02  # seconds after which chains are looked at again
+POINT = "point"
+KEPT = ("diverging", "depth", "n_steps", "step_size", "energy", "logp", "mean_tree_accept")  # of what nutpie says
 
 LARGEST_R_HAT = 1.01
 LEAST_ESS = 400
@@ -52,7 +50,7 @@ class Sampling:
     seed
         Chooses all draws.
     cores
-        Processes; all usable cores by default. Results do not depend on it.
+        Threads; all usable cores by default. Results do not depend on it.
     """
 
     chains: int = 4
@@ -77,158 +75,11 @@ class Sampling:
         """The steps of all chains."""
         return self.chains * (self.tune + self.draws)
 
-
-@dataclass(frozen=True)
-class GroupTerm:
-    """The part of a PyMC model that belongs to one latent-cause model.
-
-    Parameters
-    ----------
-    lattices, merged, prior, designs
-        What it is made of.
-    label
-        Stands before the names of its variables where there are several such parts.
-    """
-
-    lattices: Lattices
-    merged: MergedLattices
-    prior: Scaled
-    designs: Designs
-    label: str = ""
-
-    def named(self, name: str) -> str:
-        """Return the name of one of its variables."""
-        return f"{self.label}_{name}" if self.label else name
-
     @property
-    def coords(self) -> dict[str, Sequence[str]]:
-        """What the dimensions of its variables are called, apart from the columns of designs."""
-        return {self.named("parameter"): self.lattices.names}
-
-    def log_likelihood(self) -> Any:
-        """Add its variables to the open PyMC model, and return the log-likelihood of every person."""
-        prior, dims = self.prior, self.named("parameter")
-        if not self.merged.axes:
-            return self._highest
-        mean = pm.TruncatedNormal(
-            self.named("mean"), prior.mean, prior.mean_sd, lower=prior.lowest_mean, upper=prior.highest_mean, dims=dims
-        )
-        # A spread that ran into zero between two nodes would make the likelihood a staircase, and one that was cut off
-        # would pile up at the edge. This one has none: an excess far below the floor changes nothing.
-        log_excess = pm.Normal(self.named("log_excess"), prior.log_excess, prior.log_excess_sd, dims=dims)
-        spread = pt.sqrt(_shared(prior.least_spread**2) + pt.exp(2 * log_excess))
-        spread = pm.Deterministic(self.named("spread"), spread, dims=dims)
-        personal, common = self._personal, self._common
-        weights = self._weights(common, self._chosen(mean, common), spread) if common else []
-        if personal:
-            centres = pt.stack([mean[number] + self._effect(number) for number in personal], axis=-1)
-            left, right = self._weights(personal, centres, spread), weights
-        else:
-            half = len(weights) // 2
-            left, right = weights[:half], weights[half:]
-        by_person = pt.ones((len(self.merged.highest), 1)) * _jointly(left)
-        total = WeightedSums().make_node(self._likelihood, by_person, _jointly(right)).outputs[0]
-        return pt.log(pt.maximum(total, LEAST)) + self._highest
-
-    def replace_people(self, merged: MergedLattices) -> None:
-        """Put as many other people in the place of these, in everything that was compiled with them."""
-        if merged.likelihood.shape != self.merged.likelihood.shape:
-            raise ValueError(f"lattices of shape {merged.likelihood.shape}, not {self.merged.likelihood.shape}")
-        self._highest.set_value(merged.highest)
-        self._likelihood.set_value(self._arranged(merged))
-
-    @cached_property
-    def _highest(self) -> Any:
-        return _shared(self.merged.highest)
-
-    @cached_property
-    def _likelihood(self) -> Any:
-        return shared(self._arranged(self.merged))
-
-    def _arranged(self, merged: MergedLattices) -> NDArray[np.float32]:
-        """Return likelihoods as people x rows x columns: the axes in two groups that are weighted jointly."""
-        order = [*self._personal, *self._common]
-        n_left = len(self._personal) or len(self._common) // 2
-        rows = int(np.prod([merged.axes[number].nodes for number in order[:n_left]], dtype=np.int64))
-        in_order = np.transpose(merged.likelihood, (0, *(number + 1 for number in order)))
-        return np.ascontiguousarray(in_order.reshape(len(in_order), rows, -1), dtype=np.float32)
-
-    @property
-    def _personal(self) -> list[int]:
-        """The numbers of the parameters whose mean depends on the person."""
-        return sorted(self.designs)
-
-    @property
-    def _common(self) -> list[int]:
-        return [number for number in range(len(self.merged.axes)) if number not in self.designs]
-
-    def _effect(self, number: int) -> Any:
-        name = self.lattices.names[number]
-        scale, dims = self.prior.effect_sd[number], self.named(f"effect_of_{name}")
-        effects = pm.Normal(self.named(f"effect_{name}"), 0.0, scale, dims=dims)
-        return pt.dot(_shared(self.designs[number]), effects)
-
-    def _weights(self, numbers: list[int], mean: Any, spread: Any) -> list[Any]:
-        return _weights([self.merged.axes[number] for number in numbers], mean, self._chosen(spread, numbers))
-
-    def _chosen(self, values: Any, numbers: list[int]) -> Any:
-        """Return the values of some parameters."""
-        every = np.eye(len(self.merged.axes))
-        return values if numbers == list(range(len(every))) else pt.dot(values, _shared(every[:, numbers]))
-
-    def draws(self, posterior: Any) -> GroupDraws:
-        """Return its variables from a posterior that was sampled, chain after chain."""
-
-        def flat(name: str) -> NDArray[np.float64]:
-            values = posterior[self.named(name)].values
-            return values.reshape(-1, values.shape[-1])
-
-        if not self.merged.axes:
-            empty = np.empty((posterior.sizes["chain"] * posterior.sizes["draw"], 0))
-            return GroupDraws(empty, empty)
-        effects = {number: flat(f"effect_{self.lattices.names[number]}") for number in self.designs}
-        return GroupDraws(flat("mean"), flat("spread"), effects)
-
-
-def _weights(axes: Sequence[MergedAxis], mean: Any, spread: Any) -> list[Any]:
-    """Return the weights of the group in the merged cells of each axis, by person where the means are.
-
-    The density is narrower by what merging has blurred (see ``MergedAxis``), and restricted to the lattice. All axes
-    are one long vector, and everything is spread over it and gathered from it by products with matrices of 0 and 1, as
-    every operation takes time to compile: indexing and its gradient take longest.
-    """
-    numbers = np.arange(len(axes))
-    axis_of = np.repeat(numbers, [axis.axis.nodes for axis in axes])
-    on_axis = _shared(np.equal.outer(numbers, axis_of))
-    positions = _shared(np.concatenate([axis.axis.positions for axis in axes]))
-    variance = spread**2 - _shared([axis.lost_variance for axis in axes])
-    density = pt.exp(-0.5 * (positions - pt.dot(mean, on_axis)) ** 2 / pt.dot(variance, on_axis))
-    total = pt.maximum(pt.dot(density, on_axis.T), TINY)
-    share = density / pt.dot(total, on_axis)
-    return [pt.dot(share, _shared(_cells(axis, axis_of == number))) for number, axis in enumerate(axes)]
-
-
-def _cells(axis: MergedAxis, is_own: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return which of all nodes belong to which merged cell of an axis, whose own nodes are marked."""
-    found = np.zeros((len(is_own), axis.nodes), dtype=np.bool_)
-    found[is_own] = np.equal.outer(axis.cell_of, np.arange(axis.nodes))
-    return found
-
-
-def _shared(values: Any) -> Any:
-    """Return data as an input of the compiled function, so that it need not be compiled again for other data."""
-    return shared(np.asarray(values, dtype=np.float64))
-
-
-def _jointly(weights: list[Any]) -> Any:
-    """Return the products of the weights of all combinations of nodes, the last axis running fastest."""
-    if not weights:
-        return pt.ones(1)
-    joint, *others = weights
-    for each in others:
-        both = joint[..., :, None] * each[..., None, :]
-        joint = both.reshape((-1,)) if both.ndim == 2 else both.reshape((both.shape[0], -1))
-    return joint
+    def identity(self) -> str:
+        """All that draws depend on, beside the group model: settings, and versions of what makes them."""
+        settings = {name: value for name, value in asdict(self).items() if name != "cores"}
+        return json.dumps(settings | {name: version(name) for name in ("holmes-fit", "nutpie")})
 
 
 OnStep = Callable[[], None]
@@ -242,78 +93,105 @@ def counted(progress: OnProgress | None, total: int) -> OnStep | None:
     return lambda: progress(next(numbers), total)
 
 
-def nuts(model: pm.Model, sampling: Sampling, on_step: OnStep | None = None) -> az.InferenceData:
-    """Sample a model. What PyMC says meanwhile is left out: the diagnostics are part of every result.
+def nuts(density: Density, sampling: Sampling, on_step: OnStep | None = None) -> az.InferenceData:
+    """Sample a group model: all chains, or none if Ctrl-C is pressed.
 
     Parameters
     ----------
-    model
-        The model.
+    density
+        The group model.
     sampling
         How NUTS is run.
     on_step
-        Called after every step of every chain, ``sampling.steps`` in all.
+        Called for every step of every chain, ``sampling.steps`` in all.
     """
-    logger = logging.getLogger("pymc")
-    level = logger.level
-    logger.setLevel(logging.CRITICAL)
+    done: list[int] = []
+    sampler = nutpie.sample(
+        _for_nutpie(density, done),
+        draws=sampling.draws,
+        tune=sampling.tune,
+        chains=sampling.chains,
+        cores=min(sampling.chains, sampling.cores or usable_cores()),
+        seed=sampling.seed,
+        target_accept=sampling.target_accept,
+        progress_bar=False,
+        save_warmup=False,
+        blocking=False,
+    )
     try:
-        with (
-            _all_or_nothing() as check,
-            model,
-            warnings.catch_warnings(),
-            config.change_flags(mode=OTHER_MODE),
-        ):
-            warnings.simplefilter("ignore")
-
-            def after_step(**_: Any) -> None:
-                check()
-                if on_step is not None:
-                    on_step()
-
-            return pm.sample(
-                draws=sampling.draws,
-                tune=sampling.tune,
-                chains=sampling.chains,
-                cores=min(sampling.chains, sampling.cores or usable_cores()),
-                random_seed=sampling.seed,
-                target_accept=sampling.target_accept,
-                progressbar=False,
-                compute_convergence_checks=False,
-                callback=after_step,
-                compile_kwargs={"mode": MODE},
-            )
-    finally:
-        logger.setLevel(level)
+        found = _watched(sampler, done, sampling.steps, on_step or (lambda: None))
+    except BaseException:
+        sampler.cancel()
+        raise
+    points = found["posterior"][POINT].values
+    stats = {name: found["sample_stats"][name].values for name in KEPT}
+    named = az.from_dict(density.variables(points), sample_stats=stats, coords=density.coords, dims=density.dims)
+    named["posterior"].attrs |= {"density": density.digest, "sampling": sampling.identity}
+    return named
 
 
-@contextmanager
-def _all_or_nothing() -> Iterator[Callable[[], None]]:
-    """Let Ctrl-C end what is done here. PyMC would end one chain, and give the draws of the others as if it were all.
+def nuts_once(
+    density: Density, sampling: Sampling, kept: az.InferenceData | None, on_step: OnStep | None = None
+) -> tuple[az.InferenceData, bool]:
+    """Return the draws of an earlier time, if they are of the same model and sampling, or else those of :func:`nuts`.
 
-    Gives what is called meanwhile, now and then, so that other chains are not begun.
+    Parameters
+    ----------
+    density, sampling, on_step
+        See :func:`nuts`.
+    kept
+        What was kept of the earlier time.
+
+    Returns
+    -------
+    idata
+        The draws.
+    is_new
+        Whether they were made now.
     """
-    arrived: list[int] = []
-    handler = signal.getsignal(signal.SIGINT)
+    wanted = {"density": density.digest, "sampling": sampling.identity}
+    if kept is None or any(kept["posterior"].attrs.get(name) != value for name, value in wanted.items()):
+        return nuts(density, sampling, on_step), True
+    return az.InferenceData(posterior=kept["posterior"], sample_stats=kept["sample_stats"]), False
 
-    def note(number: int, frame: Any) -> None:
-        arrived.append(number)
-        if callable(handler):
-            handler(number, frame)
 
-    def check() -> None:
-        if arrived:
-            raise KeyboardInterrupt
-
-    watches = threading.current_thread() is threading.main_thread() and callable(handler)
-    if watches:
-        signal.signal(signal.SIGINT, note)
+def read_kept(path: Path) -> az.InferenceData | None:
+    """Return draws that were written to a file, or nothing if it is not there or cannot be read."""
     try:
-        yield check
-    finally:
-        if watches:
-            signal.signal(signal.SIGINT, handler)
-        check()  # also where too few draws were an error
+        return az.from_netcdf(str(path), engine="h5netcdf")
+    except (OSError, ValueError, KeyError):
+        return None
+
+
+def _for_nutpie(density: Density, done: list[int]) -> Any:
+    """Return a model of nutpie's whose draws are points of the density; the steps of all chains are noted in a list."""
+
+    def begin(seed: int) -> NDArray[np.float64]:
+        return density.middle + np.random.default_rng(seed).uniform(-JITTER, JITTER, len(density.middle))
+
+    def expand(*_: int) -> Callable[[NDArray[np.float64]], dict[str, NDArray[np.float64]]]:
+        def after_step(point: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+            done.append(1)
+            return {POINT: np.array(point)}
+
+        return after_step
+
+    shape = density.middle.shape
+    return from_pyfunc(
+        *shape, lambda: density, expand, [np.dtype(np.float64)], [shape], [POINT], make_initial_point_fn=begin
+    )
+
+
+def _watched(sampler: Any, done: list[int], total: int, on_step: OnStep) -> az.InferenceData:
+    """Wait for the chains here, where Ctrl-C arrives, and say how far they are."""
+    said, found = 0, None
+    while found is None:
+        with suppress(TimeoutError):
+            found = sampler.wait(timeout=SOON)
+        for _ in range(said, len(done) if found is None else total):
+            said += 1
+            on_step()
+    return found
 
 
 @dataclass(frozen=True)

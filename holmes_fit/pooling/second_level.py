@@ -25,10 +25,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import statsmodels.api as sm
 from numpy.typing import NDArray
 from scipy.optimize import brentq
-from statsmodels.stats.multitest import multipletests
 
 from holmes_fit.errors import Problems, nearest, plain
 from holmes_fit.parameters import Parameter
@@ -231,6 +229,8 @@ def regress(estimate: NDArray[np.float64], variance: NDArray[np.float64], column
     Regression
         Not a number where people are too few, or a column depends on one person alone.
     """
+    from statsmodels.regression.linear_model import OLS  # takes half a second, and most runs have no covariates
+
     people, width = columns.shape
     if people <= width or np.linalg.matrix_rank(columns) < width:
         nothing = np.full(width, np.nan)
@@ -239,7 +239,7 @@ def regress(estimate: NDArray[np.float64], variance: NDArray[np.float64], column
     root_weight = 1 / np.sqrt(between + variance)
     # WLS would be the plain way, but its HC3 takes leverages from columns that are not weighted.
     whitened = columns * root_weight[:, None]
-    fitted = sm.OLS(estimate * root_weight, whitened).fit()
+    fitted = OLS(estimate * root_weight, whitened).fit()
     if _largest_leverage(whitened) > 1 - 1e-9:
         nothing = np.full(width, np.nan)
         return Regression(fitted.params, nothing, nothing, nothing, nothing, nothing, between)
@@ -274,6 +274,8 @@ def _between_people(
 
 
 def _holm(table: pd.DataFrame) -> NDArray[np.float64]:
+    from statsmodels.stats.multitest import multipletests
+
     adjusted = np.full(len(table), np.nan)
     tested = np.flatnonzero((table["term"] != INTERCEPT) & table["p"].notna())
     if len(tested):

@@ -130,7 +130,7 @@ class GroupStudy:
 
     @cached_property
     def sampler(self) -> RepeatedGroup:
-        return RepeatedGroup(blank_lattices(self.traces.space, self.people), self.prior, self.sampling)
+        return RepeatedGroup(self.prior, self.sampling)
 
     def draw_group(self, rng: np.random.Generator) -> GroupDraws:
         """Return one group from the prior."""
@@ -234,8 +234,7 @@ class MixtureStudy:
 
     @cached_property
     def sampler(self) -> RepeatedMixture:
-        blank = [blank_lattices(each.space, self.people) for each in self.traces]
-        return RepeatedMixture(blank, self.prior, self.sampling)
+        return RepeatedMixture(self.prior, self.sampling)
 
     def cohorts(self, frequencies: Sequence[float], rng: np.random.Generator) -> list[MixtureCohort]:
         """Simulate mixtures of several frequencies, and find each of them.
