@@ -261,7 +261,7 @@ def widened(states, most_new_branches):
     """Return the same states with more room: for branches, for leaves, or for both."""
     n_states, max_depth = states.trail.shape
     in_use = states.most[2]
-    needed = np.int64(blocks_of(states.most[0] + most_new_branches) * BLOCK)
+    needed = int(blocks_of(states.most[0] + most_new_branches) * BLOCK)
     row_length = 2 * needed if needed > states.row_length else states.row_length
     ends = np.zeros((n_states * max_depth, row_length), dtype=np.int32)
     rows = states.ends.reshape((n_states * max_depth, states.row_length))
