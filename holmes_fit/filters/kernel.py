@@ -128,7 +128,7 @@ def _run(cues, outcome, feedback, length_normalized, settings, key, luck, p_hat,
     return tree.parent[:size].copy(), tree.branch[:size].copy(), tree.level[:size].copy()
 
 
-@step
+@njit(cache=True, _nrt=False, error_model="numpy")  # type: ignore[call-overload]
 def _filter(trials, settings, tables, key, luck, first_trial, most_new, memory, history):
     """Filter from one trial on as far as the memory goes, and return the trial that comes next."""
     cues, outcome, feedback, length_normalized = trials

@@ -246,7 +246,8 @@ def forget(states, tree, slots, shared_counts):
     states.n_free[0] = n_slots - n_runs
     states.most[2] = max(states.most[2], n_runs)
     tree.size[0] = 1
-    tree.child[: tree.fan] = -1  # below the root
+    for way in range(tree.fan):
+        tree.child[way] = -1  # below the root
 
 
 @step
@@ -256,6 +257,14 @@ def is_full(states, most_new_branches, max_branches):
     return branches > states.row_length or states.most[1] == states.leaf_room
 
 
+@step
+def copy_rows(source, source_begin, source_length, target, target_begin, target_length, n_rows):
+    """Copy rows into longer ones, entry by entry: slices would compile the words of errors that cannot happen."""
+    for row in range(n_rows):
+        for entry in range(source_length):
+            target[target_begin + row * target_length + entry] = source[source_begin + row * source_length + entry]
+
+
 @njit(cache=True)
 def widened(states, most_new_branches):
     """Return the same states with more room: for branches, for leaves, or for both."""
@@ -263,16 +272,13 @@ def widened(states, most_new_branches):
     in_use = states.most[2]
     needed = int(blocks_of(states.most[0] + most_new_branches) * BLOCK)
     row_length = 2 * needed if needed > states.row_length else states.row_length
-    ends = np.zeros((n_states * max_depth, row_length), dtype=np.int32)
-    rows = states.ends.reshape((n_states * max_depth, states.row_length))
-    ends[: in_use * max_depth, : states.row_length] = rows[: in_use * max_depth]
+    ends = np.zeros(n_states * max_depth * row_length, dtype=np.int32)
+    copy_rows(states.ends, 0, states.row_length, ends, 0, row_length, in_use * max_depth)
     n_words = len(states.leaves) // (1 + n_states * states.leaf_room)
     room = states.leaf_room * n_words
     times = 2 if states.most[1] == states.leaf_room else 1
     leaves = np.zeros(n_words + n_states * times * room, dtype=np.uint64)
-    for state in range(in_use):
-        old, new = n_words + state * room, n_words + state * times * room
-        leaves[new : new + room] = states.leaves[old : old + room]
+    copy_rows(states.leaves, n_words, room, leaves, n_words, times * room, in_use)
     return States(
         most=states.most,
         free=states.free,
@@ -280,8 +286,8 @@ def widened(states, most_new_branches):
         table=states.table,
         n_levels=states.n_levels,
         n_branches=states.n_branches,
-        ends=ends.reshape(ends.size),
-        ends_as_words=ends.reshape(ends.size).view(np.uint64),
+        ends=ends,
+        ends_as_words=ends.view(np.uint64),
         row_length=row_length,
         depth=states.depth,
         trail=states.trail,
@@ -310,12 +316,12 @@ def widened_tree(tree, n_nodes, n_branches):
     size = tree.size[0]
     wider = _tree_with_room(2 * (size + n_nodes), n_branches)
     wider.size[0] = size
-    wider.parent[:size] = tree.parent[:size]
-    wider.branch[:size] = tree.branch[:size]
-    wider.level[:size] = tree.level[:size]
-    wider.leaf[:size] = tree.leaf[:size]
-    wider.successor[:size] = tree.successor[:size]
-    wider.child[: size * n_branches] = -1
+    for node in range(size):
+        wider.parent[node], wider.branch[node] = tree.parent[node], tree.branch[node]
+        wider.level[node], wider.leaf[node] = tree.level[node], tree.leaf[node]
+        wider.successor[node] = tree.successor[node]
+        for branch in range(n_branches):
+            wider.child[node * n_branches + branch] = -1
     for node in range(1, size):
         wider.child[wider.parent[node] * n_branches + wider.branch[node]] = node
     return wider
