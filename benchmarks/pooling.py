@@ -286,6 +286,7 @@ def main() -> None:
             print(tables["speeds"].round(3).to_string(index=False), f"\nwanted: {WANTED:g} times\n")
             print(tables["same_posterior"].round(3).to_string(index=False))
     if given.keep is not None:
+        given.keep.mkdir(parents=True, exist_ok=True)
         for name, table in tables.items():
             table.to_csv(given.keep / f"{name}.csv", index=False)
 
