@@ -6,10 +6,12 @@ step, so that they need no processes, and draws depend on the seed but not on th
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import cache
 from importlib.metadata import version
 from itertools import count
 from pathlib import Path
@@ -77,9 +79,16 @@ class Sampling:
 
     @property
     def identity(self) -> str:
-        """All that draws depend on, beside the group model: settings, and versions of what makes them."""
+        """All that draws depend on, beside the group model: settings, and the code that makes them."""
         settings = {name: value for name, value in asdict(self).items() if name != "cores"}
-        return json.dumps(settings | {name: version(name) for name in ("holmes-fit", "nutpie")})
+        return json.dumps(settings | {"nutpie": version("nutpie"), "code": _code()})
+
+
+@cache
+def _code() -> str:
+    """Return a digest of this room's code, so that a change of it makes draws anew."""
+    sources = sorted(Path(__file__).parent.glob("*.py"))
+    return hashlib.sha256(b"\0".join(source.read_bytes() for source in sources)).hexdigest()
 
 
 OnStep = Callable[[], None]
