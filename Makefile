@@ -69,7 +69,7 @@ bench: env ## Time the particle filter, fits of a cohort, and pooling
 	mkdir -p runs/bench
 	"$(BIN)/python" -m benchmarks.pooling --keep runs/bench
 
-# Some twenty minutes on two cores, on which nothing else should be running.
+# Nothing else should be running.
 times: env ## Time the whole way from CSV to PDF, by step and number of people
 	"$(BIN)/python" -m benchmarks.whole_way reports/times
 

@@ -44,7 +44,8 @@ EXPECTED = (
 POOLING = (
     "Group distributions were estimated model by model: on the scale of each parameter people are normally distributed "
     "about a group mean, and every person's likelihood was integrated over the lattice, so that only means, spreads "
-    "and effects were sampled, with NUTS (Hoffman & Gelman, 2014) in PyMC (Abril-Pla et al., 2023)."
+    "and effects were sampled, with NUTS (Hoffman & Gelman, 2014) in nutpie, a sampler of the PyMC project "
+    "(Abril-Pla et al., 2023)."
 )
 COMPARISON = (
     "Models were compared in one mixture with Dirichlet-distributed frequencies, in which everyone follows one of them "
