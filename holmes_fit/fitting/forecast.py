@@ -5,20 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 
-import numpy as np
-
 from holmes_fit.fitting.optimum import FINALISTS, GOALS, SCORE_BATCHES, SELECTION_FACTOR, solve
 from holmes_fit.fitting.plan import Plan
-from holmes_fit.lattice import Task
-from holmes_fit.lattice.exploring import FIRST_SHARE
-from holmes_fit.lattice.nodes import BATCHES, first_nodes, response_grids
+from holmes_fit.lattice import Explored, Task
+from holmes_fit.lattice.nodes import Node, first_nodes, grid_nodes
 from holmes_fit.lattice.task import SEARCH
 from holmes_fit.likelihood import Replicates
 from holmes_fit.presets import Preset
 from holmes_fit.runs import Key
 
-SHARE_THAT_MATTERS = 0.6  # of the first nodes get all replicates, as seen on the shipped protocols
-SHARE_RAISED = 0.5  # of the people need more replicates than the first number
+SETS_AND_WHOLE = 2.5  # as much work as for all filters together, where sets are computed at the nodes that matter
 
 
 def seconds_of_work(plan: Plan, missing: Iterable[Key]) -> float:
@@ -42,34 +38,33 @@ def _n_trials(task: Task) -> int:
 
 
 def _seconds(task: Task, preset: Preset) -> float:
-    """Time a node of the lattice and a point of the search for one person, and multiply by how many there will be."""
-    position = np.array([axis.positions[np.argmax(axis.log_weights)] for axis in task.space.learning])
-    _node_seconds(task, position)  # compiles, or loads what was compiled before
-    node = _node_seconds(task, position)
-    likelihood = task.likelihood(position, Replicates(BATCHES, SEARCH))
+    """Time nodes of the lattice and a point of the search for one person, and multiply by how many there will be."""
+    replicates = preset.likelihood.replicates if task.is_noisy else 1
+    nodes = grid_nodes(first_nodes(tuple(axis.nodes for axis in task.space.learning)))
+    middle = nodes[len(nodes) // 2]
+    _timed(task, middle, replicates)  # compiles, or loads what was compiled before
+    explored, filtered, integrated = _timed(task, middle, replicates)
+    position = explored.position(middle)
     begun = time.perf_counter()
     for goal in GOALS:
-        solve(task, position, likelihood, goal)
-    solved = time.perf_counter() - begun
-    return node * _lattice_replicates(task, preset) / BATCHES + solved * preset.search.evaluations
+        solve(task, position, task.likelihood(position, Replicates(replicates, SEARCH), explored.lent(position)), goal)
+    solved = time.perf_counter() - begun - filtered * len(GOALS)
+    filters = len(nodes) + _points(task, preset)
+    return filtered * filters + integrated * SETS_AND_WHOLE * len(nodes) + max(solved, 0.0) * preset.search.evaluations
 
 
-def _node_seconds(task: Task, position: np.ndarray) -> float:
+def _timed(task: Task, node: Node, replicates: int) -> tuple[Explored, float, float]:
+    """Return a lattice with one node, and how long its filters and its integrals take."""
+    explored = Explored(task, replicates)
     begun = time.perf_counter()
-    task.likelihood(position, Replicates(BATCHES, SEARCH)).on_grid(*response_grids(task))
-    return time.perf_counter() - begun
+    explored.add([node])
+    filtered = time.perf_counter()
+    assert explored.log_likelihood.size
+    return explored, filtered - begun, time.perf_counter() - filtered
 
 
-def _lattice_replicates(task: Task, preset: Preset) -> float:
-    """Return about how many replicates are computed in all."""
-    shape = tuple(axis.nodes for axis in task.space.learning)
-    nodes = float(np.prod([len(along) for along in first_nodes(shape)]))
-    evaluations = preset.search.evaluations
+def _points(task: Task, preset: Preset) -> float:
+    """Return at how many points beside the lattice as many filters are run as at a node."""
     if not task.is_noisy:
-        return nodes * BATCHES + evaluations
-    replicates, most = preset.likelihood.replicates, preset.likelihood.most_replicates
-    matter = SHARE_THAT_MATTERS * nodes
-    explored = nodes * max(BATCHES, replicates / FIRST_SHARE) + matter * (replicates - replicates / FIRST_SHARE)
-    raised = SHARE_RAISED * (most - replicates) * (matter + SCORE_BATCHES)
-    chosen = len(GOALS) * (FINALISTS * SELECTION_FACTOR + SCORE_BATCHES) * replicates
-    return explored + raised + chosen + evaluations * replicates
+        return float(preset.search.evaluations)
+    return preset.search.evaluations + len(GOALS) * (FINALISTS * SELECTION_FACTOR + SCORE_BATCHES)

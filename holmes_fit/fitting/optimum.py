@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 from scipy.optimize import minimize
 
-from holmes_fit.lattice import Posterior, Task
-from holmes_fit.lattice.nodes import response_grids
+from holmes_fit.lattice import Explored, Posterior, Task
+from holmes_fit.lattice.nodes import ResponseNodes
 from holmes_fit.lattice.task import SCORE, SEARCH, SELECTION
 from holmes_fit.likelihood import ChoiceLikelihood, Replicates, Response, Traces, likelihood_of
 from holmes_fit.search import Evaluation, Method, SearchResult, maximise
@@ -29,6 +29,7 @@ FINALISTS = 3  # points that meet again on fresh draws
 SELECTION_FACTOR = 2  # ... on so many times the replicates of the search
 SCORE_BATCHES = 8  # the winner's score is measured in so many batches of R replicates
 KNOTS = 129
+STEP = 1e-4  # on the scales of search, over which slopes are measured
 
 
 @dataclass(frozen=True)
@@ -88,10 +89,10 @@ class Score:
     effective_replicates: float
 
 
-def find_optima(task: Task, posterior: Posterior, replicates: int, effort: Effort) -> dict[Goal, Optimum]:
+def find_optima(explored: Explored, posterior: Posterior, effort: Effort) -> dict[Goal, Optimum]:
     """Search for the maximum of the likelihood and of the posterior from the best nodes."""
-    profile = _Profile(task, replicates)
-    starts = _best_nodes(task, posterior, effort.starts)
+    profile = _Profile(explored)
+    starts = _best_nodes(explored.task, posterior, effort.starts)
     searches: dict[Goal, SearchResult] = {}
     for number, goal in enumerate(GOALS):
         share = (effort.evaluations - profile.n_evaluated) // (len(GOALS) - number)
@@ -105,12 +106,14 @@ def find_optima(task: Task, posterior: Posterior, replicates: int, effort: Effor
     return found
 
 
-def score(task: Task, point: Point, replicates: int) -> Score:
+def score(explored: Explored, point: Point) -> Score:
     """Score a point on fresh draws, in batches of as many replicates as the fit has used."""
+    task, replicates = explored.task, explored.replicates
     n_batches = SCORE_BATCHES if task.is_noisy else 1
+    lent = explored.lent(point.learning)
     traces = task.traces(point.learning, Replicates(replicates * n_batches, SCORE))
-    together = likelihood_of(traces, task.kind)
-    batches = [likelihood_of(batch, task.kind) for batch in traces.batches(n_batches)]
+    together = likelihood_of(traces, task.kind, lent)
+    batches = [likelihood_of(batch, task.kind, lent) for batch in traces.batches(n_batches)]
     response = task.response(point.response)
     batch_sd = float(np.std([batch.at(response) for batch in batches], ddof=1)) if n_batches > 1 else 0.0
     return Score(
@@ -133,10 +136,11 @@ def _effective_replicates(task: Task, batches: list[ChoiceLikelihood], response:
 class _Profile:
     """The likelihood as a function of the learning parameters, response parameters solved; each point computed once."""
 
-    def __init__(self, task: Task, replicates: int):
-        self.task = task
-        self.replicates = Replicates(replicates, SEARCH)
-        self.priors = [_PriorCurve(axis) for axis in task.space.response]
+    def __init__(self, explored: Explored):
+        self.explored = explored
+        self.task = explored.task
+        self.priors = [_PriorCurve(axis) for axis in self.task.space.response]
+        self.response = ResponseNodes(self.task)
         self.points: dict[bytes, dict[Goal, Point]] = {}
 
     @property
@@ -146,9 +150,15 @@ class _Profile:
     def at(self, position: NDArray[np.float64], goal: Goal) -> float:
         key = position.tobytes()
         if key not in self.points:
-            likelihood = self.task.likelihood(position, self.replicates)
-            self.points[key] = {each: solve(self.task, position, likelihood, each, self.priors) for each in GOALS}
+            likelihood = self.likelihood(position, Replicates(self.explored.replicates, SEARCH))
+            self.points[key] = {each: self.solve(position, likelihood, each) for each in GOALS}
         return self.points[key][goal].value
+
+    def likelihood(self, position: NDArray[np.float64], replicates: Replicates) -> ChoiceLikelihood:
+        return self.task.likelihood(position, replicates, self.explored.lent(position))
+
+    def solve(self, position: NDArray[np.float64], likelihood: ChoiceLikelihood, goal: Goal) -> Point:
+        return solve(self.task, position, likelihood, goal, self.response, self.priors)
 
     def known(self, goal: Goal) -> list[Point]:
         """Return all points so far, best first."""
@@ -156,12 +166,11 @@ class _Profile:
 
 
 class _PriorCurve:
-    """The log prior of a response parameter with its slope, as a curve through many points of it."""
+    """The log prior of a response parameter, as a curve through many points of it."""
 
     def __init__(self, axis: FreeParameter):
         knots = np.linspace(axis.low, axis.high, KNOTS)
         self.value = CubicSpline(knots, axis.log_density(knots))
-        self.slope = self.value.derivative()
 
 
 def solve(
@@ -169,6 +178,7 @@ def solve(
     learning: NDArray[np.float64],
     likelihood: ChoiceLikelihood,
     goal: Goal,
+    response: ResponseNodes | None = None,
     priors: list[_PriorCurve] | None = None,
 ) -> Point:
     """Find the best response parameters, given the traces: the best node of their grid, then uphill from there."""
@@ -178,24 +188,30 @@ def solve(
     offset = offset if goal == "map" else 0.0
     if not axes:
         return Point(learning, np.empty(0), likelihood.at(task.response(np.empty(0))) + offset)
-    slots = [task.response(np.zeros(len(axes)))._fields.index(axis.name) for axis in axes]
 
-    def downhill(position: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        value, slopes = likelihood.with_gradient(task.response(position))
-        slope = slopes[slots]
+    def downhill(position: NDArray[np.float64]) -> float:
+        value = likelihood.at(task.response(position))
         if goal == "map":
             value += sum(float(curve.value(at)) for curve, at in zip(curves, position, strict=True))
-            slope = slope + [float(curve.slope(at)) for curve, at in zip(curves, position, strict=True)]
-        return -value, -slope
+        return -value
 
-    surface = likelihood.on_grid(*response_grids(task)).sum(axis=0).reshape([axis.nodes for axis in axes])
+    start = _best_response(task, likelihood, goal, response or ResponseNodes(task))
+    bounds = [(axis.low, axis.high) for axis in axes]
+    end = minimize(downhill, start, method="L-BFGS-B", bounds=bounds, options={"eps": STEP})
+    return Point(learning, np.asarray(end.x), -float(end.fun) + offset)
+
+
+def _best_response(
+    task: Task, likelihood: ChoiceLikelihood, goal: Goal, response: ResponseNodes
+) -> NDArray[np.float64]:
+    """Return the best node of the response parameters."""
+    axes = task.space.response
+    surface = response.at_nodes(likelihood.on_grid(*response.knots)).reshape([axis.nodes for axis in axes])
     if goal == "map":
         for number, axis in enumerate(axes):
             surface = surface + axis.log_weights.reshape([-1 if i == number else 1 for i in range(len(axes))])
     node = np.unravel_index(np.argmax(surface), surface.shape)
-    start = np.array([axis.positions[index] for axis, index in zip(axes, node, strict=True)])
-    end = minimize(downhill, start, jac=True, method="L-BFGS-B", bounds=[(axis.low, axis.high) for axis in axes])
-    return Point(learning, np.asarray(end.x), -float(end.fun) + offset)
+    return np.array([axis.positions[index] for axis, index in zip(axes, node, strict=True)])
 
 
 def _best_nodes(task: Task, posterior: Posterior, count: int) -> list[NDArray[np.float64]]:
@@ -244,9 +260,9 @@ def _winner(profile: _Profile, goal: Goal, rivals: list[NDArray[np.float64]]) ->
     if not task.is_noisy:
         return profile.known(goal)[0]
     positions = {position.tobytes(): position for position in rivals}
-    fresh = Replicates(SELECTION_FACTOR * profile.replicates.number, SELECTION)
+    fresh = Replicates(SELECTION_FACTOR * profile.explored.replicates, SELECTION)
     finalists = [
-        solve(task, position, task.likelihood(position, fresh), goal, profile.priors)
+        profile.solve(position, profile.likelihood(position, fresh), goal)
         for position in [*positions.values()][:FINALISTS]
     ]
     return max(finalists, key=lambda point: point.value)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from holmes_fit.choices import choice_probability
 from holmes_fit.cohort_traces import learner_key
 from holmes_fit.filters.lineage import tree_table
 from holmes_fit.fitting.optimum import Effort, Goal, Optimum, Point, Score, find_optima, score
-from holmes_fit.lattice import Explored, Posterior, Task, explore, posterior_of, raise_replicates
+from holmes_fit.lattice import Explored, Posterior, Task, explore, posterior_of
 from holmes_fit.lattice.task import SCORE, natural
 from holmes_fit.likelihood import likelihood_of
 from holmes_fit.models import LatentCauseModel
@@ -43,7 +42,6 @@ class _Fitted:
     posterior: Posterior
     optima: dict[Goal, Optimum]
     scores: dict[Goal, Score]
-    replicates: int
 
 
 def fit_person(task: Task, preset: Preset) -> PersonFit:
@@ -63,20 +61,16 @@ def fit_person(task: Task, preset: Preset) -> PersonFit:
 
 
 def _fit(task: Task, preset: Preset) -> _Fitted:
-    """Explore, search and score, with more replicates as long as the score is too noisy and more are allowed."""
-    settings = preset.likelihood
-    replicates = settings.replicates if task.is_noisy else 1
-    explored = explore(task, replicates)
+    """Explore, search and score."""
+    explored = explore(task, preset.likelihood.replicates)
+    posterior = posterior_of(explored)
     evaluations = preset.search.evaluations if task.is_noisy else max(ENOUGH_IF_EXACT, preset.search.evaluations)
     effort = Effort(preset.search.method, evaluations, preset.search.starts)
-    optima = find_optima(task, posterior_of(explored), replicates, effort)
-    at_map = score(task, optima["map"].point, replicates)
-    while at_map.batch_sd > settings.largest_batch_sd and replicates < settings.most_replicates:
-        replicates = min(2 * replicates, settings.most_replicates)
-        raise_replicates(explored, replicates)
-        at_map = score(task, optima["map"].point, replicates)
-    scores: dict[Goal, Score] = {"ml": score(task, optima["ml"].point, replicates), "map": at_map}
-    return _Fitted(explored, posterior_of(explored), optima, scores, replicates)
+    optima = find_optima(explored, posterior, effort)
+    scores: dict[Goal, Score] = {goal: score(explored, optimum.point) for goal, optimum in optima.items()}
+    if scores["map"].log_likelihood > scores["ml"].log_likelihood:  # on the same fresh draws: then it is the higher one
+        optima["ml"], scores["ml"] = replace(optima["ml"], point=optima["map"].point), scores["map"]
+    return _Fitted(explored, posterior, optima, scores)
 
 
 def _generator(task: Task) -> np.random.Generator:
@@ -100,7 +94,7 @@ def _data_facts(task: Task) -> dict[str, Any]:
 def _model_facts(task: Task, fitted: _Fitted) -> dict[str, Any]:
     best, likeliest, posterior = fitted.scores["ml"], fitted.scores["map"], fitted.posterior
     return {
-        "replicates": fitted.replicates,
+        "replicates": fitted.explored.replicates,
         "effective_replicates": likeliest.effective_replicates,
         "batch_sd": likeliest.batch_sd,
         "log_likelihood": best.log_likelihood,
@@ -110,8 +104,9 @@ def _model_facts(task: Task, fitted: _Fitted) -> dict[str, Any]:
         "n_parameters": len(task.space.free),
         "log_evidence": posterior.log_evidence,
         "log_evidence_error": posterior.log_evidence_error,
+        "log_evidence_bias": posterior.log_evidence_bias,
         "lattice_error": posterior.lattice_error,
-        "nodes_computed": int(fitted.explored.computed.sum()),
+        "nodes_computed": len(fitted.explored.nodes),
         "refined": fitted.explored.is_refined,
     }
 
@@ -189,14 +184,13 @@ def _search_facts(task: Task, fitted: _Fitted) -> list[dict[str, Any]]:
 def _warnings(task: Task, fitted: _Fitted, preset: Preset) -> list[str]:
     """Return what a reader of the results must know."""
     found = []
-    limit = preset.likelihood.largest_batch_sd
-    batch_sd = fitted.scores["map"].batch_sd
-    if task.is_noisy and fitted.replicates < ENOUGH_REPLICATES:
-        found.append(f"first look: only {fitted.replicates} replicates")
-    if task.is_noisy and batch_sd > limit:
+    limit, error = preset.likelihood.largest_error, fitted.posterior.log_evidence_error
+    if task.is_noisy and fitted.explored.replicates < ENOUGH_REPLICATES:
+        found.append(f"first look: only {fitted.explored.replicates} replicates")
+    if task.is_noisy and error > limit:
         found.append(
-            f"noisy likelihood: batch SD {batch_sd:.2f} nats with {fitted.replicates} replicates, above {limit:g}; "
-            "intervals include the noise, the evidence is uncertain by its error and may be too low"
+            f"noisy likelihood: the log evidence is uncertain by {error:.2f} nats with {fitted.explored.replicates} "
+            f"replicates, above {limit:g}; more replicates make it less"
         )
     choices = np.concatenate([learner.choices for learner in task.learners])
     answered = choices[choices != MISSED]
@@ -213,35 +207,35 @@ def _warnings(task: Task, fitted: _Fitted, preset: Preset) -> list[str]:
 def _lattice_arrays(fitted: _Fitted) -> dict[str, NDArray[Any]]:
     """Return the lattice for maps and group models: positions along each axis, and log-likelihoods at the nodes."""
     posterior = fitted.posterior
-    highest = posterior.log_likelihood.max()
-    kept = np.maximum(posterior.log_likelihood, highest - FLOOR)
+    sets = posterior.of_sets
     return {
-        "log_likelihood": (np.round(kept / GRAIN) * GRAIN).astype(np.float32),
-        "batch_log_evidence": posterior.batch_log_evidence,
+        "log_likelihood": rounded(posterior.log_likelihood),
+        "of_sets": np.array([rounded(each) for each in sets]) if len(sets) else np.empty((0,), np.float32),
         **{f"positions_{axis.name}": axis.positions for axis in posterior.axes},
+        **{f"coarse_{axis.name}": nodes for axis, nodes in zip(posterior.axes, posterior.coarse, strict=True)},
         **{f"log_prior_{axis.name}": axis.log_weights for axis in posterior.axes},
     }
+
+
+def rounded(log_likelihood: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Return log-likelihoods as they are kept: cut off far below the highest, and rounded."""
+    kept = np.maximum(log_likelihood, log_likelihood.max() - FLOOR)
+    return (np.round(kept / GRAIN) * GRAIN).astype(np.float32)
 
 
 def _trial_arrays(task: Task, fitted: _Fitted) -> dict[str, NDArray[Any]]:
     """Return predictions for every trial of the person at the MAP, learner after learner.
 
-    Each is a mean over the replicates, by how well they have explained the choices before that trial. Log
-    probabilities of the choices add up to the log-likelihood at the MAP.
+    They are made from the choices before that trial. Log probabilities of the choices add up to the log-likelihood at
+    the MAP.
     """
-    best = fitted.scores["map"]
     response = task.response(fitted.optima["map"].point.response)
-    p_hat, p_choice, log_p = [], [], []
-    for traces, step in zip(best.traces.p_hat, best.likelihood.one_step_ahead(response), strict=True):
-        observed = traces if task.kind == "marginal" else traces.mean(axis=0, keepdims=True)
-        p_hat.append((step.weights * observed).sum(axis=0))
-        p_choice.append((step.weights * choice_probability(observed, *response)).sum(axis=0))
-        log_p.append(step.log_probability)
+    steps = fitted.scores["map"].likelihood.one_step_ahead(response)
     return {
         "rows": np.concatenate([learner.rows for learner in task.learners]),
-        "p_hat": np.concatenate(p_hat),
-        "p_choice": np.concatenate(p_choice),
-        "log_p_choice": np.concatenate(log_p),
+        "p_hat": np.concatenate([step.p_hat for step in steps]),
+        "p_choice": np.concatenate([step.p_choice for step in steps]),
+        "log_p_choice": np.concatenate([step.log_probability for step in steps]),
     }
 
 

@@ -55,6 +55,7 @@ MODELS = (
     "bic",
     "log_evidence",
     "log_evidence_error",
+    "log_evidence_bias",
     "lattice_error",
     "replicates",
     "effective_replicates",

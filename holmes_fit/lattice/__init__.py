@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from holmes_fit.lattice.exploring import explore, raise_replicates
-from holmes_fit.lattice.nodes import Explored
+from holmes_fit.lattice.explored import Explored
+from holmes_fit.lattice.exploring import explore
 from holmes_fit.lattice.posterior import Posterior, posterior_of
 from holmes_fit.lattice.task import Task
 
-__all__ = ["Explored", "Posterior", "Task", "explore", "posterior_of", "raise_replicates"]
+__all__ = ["Explored", "Posterior", "Task", "explore", "posterior_of"]

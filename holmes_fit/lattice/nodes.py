@@ -1,104 +1,103 @@
-"""The likelihood of one person and model on the nodes of a lattice, as far as it was computed.
+"""The nodes of a lattice: which are computed first, which lend to which, and what lies between them.
 
 The lattice is a grid over the free parameters, the same for everyone who is fitted with a model. A node of the learning
 parameters costs filter runs; all response parameters come with it, almost free.
-
-Every node has draws of its own. With common draws one lucky replicate would speak for a whole region; with independent
-ones luck differs from node to node, and averages out where nodes are integrated.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import PchipInterpolator, make_interp_spline
-from scipy.special import logsumexp
 
-from holmes_fit.lattice.task import A_NODE, LATTICE, Task, log_prior_mass
-from holmes_fit.likelihood import Replicates, likelihood_of
+from holmes_fit.lattice.task import Task
 from holmes_fit.spaces import FreeParameter
 
-BATCHES = 8
+KERNEL = 0.6  # SD of the kernel by which likelihoods are averaged over neighbours, in their distances
+
+MOST_COARSE = 8  # nodes of a response parameter at which what sets of filters say is kept
+
+Node = tuple[int, ...]
 
 
-class Explored:
-    """Log-likelihoods on the lattice, as far as they were computed.
+def shape_of(axes: Sequence[FreeParameter]) -> tuple[int, ...]:
+    """Return how many nodes the axes have."""
+    return tuple(axis.nodes for axis in axes)
+
+
+def first_nodes(shape: tuple[int, ...]) -> list[NDArray[np.intp]]:
+    """Return the nodes along each axis that are computed first: every second one, and the last."""
+    return [np.unique(np.append(np.arange(0, length, 2), length - 1)) for length in shape]
+
+
+def coarse_nodes(learning: tuple[int, ...], response: tuple[int, ...]) -> tuple[NDArray[np.intp], ...]:
+    """Return fewer nodes of each axis, at which what sets of filters say is kept."""
+    few = [np.linspace(0, length - 1, min(length, MOST_COARSE)).round().astype(np.intp) for length in response]
+    return (*first_nodes(learning), *few)
+
+
+def grid_nodes(along: Sequence[NDArray[np.intp]]) -> list[Node]:
+    """Return all nodes of a grid."""
+    grids = np.meshgrid(*along, indexing="ij") if along else []
+    return [tuple(int(i) for i in node) for node in zip(*(grid.ravel() for grid in grids), strict=True)] or [()]
+
+
+# ------------------------------------------------------------------------------------------------- lending
+
+
+class Lending(NamedTuple):
+    """What a node is lent, and by whom, itself included.
 
     Parameters
     ----------
-    task
-        The person and the model.
-
-    Attributes
-    ----------
-    log_mean
-        Learners x batches x learning nodes x response nodes, mean over the replicates of a batch; NaN where nothing was
-        computed.
-    replicates
-        Learning nodes, how many replicates each has.
+    lenders
+        Their places among the computed nodes.
+    kernel
+        How much of each one's likelihood is taken; adds up to 1.
+    plane
+        How much of each one's mean trace is taken: the value, here, of the plane that fits all of them best.
     """
 
-    def __init__(self, task: Task):
-        self.task = task
-        self.learning_shape = _shape(task.space.learning)
-        self.response_shape = _shape(task.space.response)
-        shape = (len(task.learners), BATCHES, *self.learning_shape, *self.response_shape)
-        self.log_mean = np.full(shape, np.nan)
-        self.replicates = np.zeros(self.learning_shape, dtype=np.int64)
-        self.is_refined = False
+    lenders: NDArray[np.intp]
+    kernel: NDArray[np.float64]
+    plane: NDArray[np.float64]
 
-    def extend(self, nodes: Iterable[tuple[int, ...]], replicates: int) -> None:
-        """Compute more replicates at some nodes, until each has so many."""
-        for node in nodes:
-            have = int(self.replicates[node])
-            if have >= replicates:
-                continue
-            # An averaged observer has no mean of likelihoods that could be extended: it is computed anew.
-            keep = have if self.task.kind == "marginal" else 0
-            first = LATTICE + A_NODE * int(np.ravel_multi_index(node, self.learning_shape) if node else 0) + keep
-            new = self._compute(node, Replicates(replicates - keep, first))
-            place: tuple[slice | int, ...] = (slice(None), slice(None), *node)
-            if keep:
-                new = np.logaddexp(self.log_mean[place] + np.log(keep), new + np.log(replicates - keep))
-                new -= np.log(replicates)
-            self.log_mean[place] = new
-            self.replicates[node] = replicates
 
-    def _compute(self, node: tuple[int, ...], replicates: Replicates) -> NDArray[np.float64]:
-        axes = self.task.space.learning
-        position = np.array([axis.positions[index] for axis, index in zip(axes, node, strict=True)])
-        traces = self.task.traces(position, replicates)
-        # An averaged observer is estimated from all replicates but one batch: the jackknife.
-        batches = traces.batches(BATCHES) if self.task.kind == "marginal" else traces.all_but_one(BATCHES)
-        grids = response_grids(self.task)
-        on_grid = np.stack([likelihood_of(batch, self.task.kind).on_grid(*grids) for batch in batches], axis=1)
-        return on_grid.reshape(len(self.task.learners), BATCHES, *self.response_shape)
+def lending(nodes: Sequence[Node], shape: tuple[int, ...]) -> list[Lending]:
+    """Return what each of the computed nodes is lent.
 
-    @property
-    def independence(self) -> float:
-        """How many times wider independent batches spread than these surfaces do.
+    Lenders are the computed nodes around it: those one step away in any direction, diagonals included, if all of these
+    were computed; else those up to two steps away.
+    """
+    places = np.array(nodes, dtype=np.intp).reshape(len(nodes), len(shape))
+    found = []
+    for place in places:
+        away = places - place
+        around = np.prod([1 + (at > 0) + (at < length - 1) for at, length in zip(place, shape, strict=True)])
+        reach = 1 if np.sum(np.all(np.abs(away) <= 1, axis=1)) == around else 2
+        lenders = np.flatnonzero(np.all(np.abs(away) <= reach, axis=1))
+        found.append(_lent_from(lenders, away[lenders] / reach))
+    return found
 
-        Surfaces of the jackknife share all replicates but a batch, so they hardly differ.
-        """
-        return 1.0 if self.task.kind == "marginal" else BATCHES - 1.0
 
-    @property
-    def computed(self) -> NDArray[np.bool_]:
-        """Which learning nodes were computed."""
-        return self.replicates > 0
+def _lent_from(lenders: NDArray[np.intp], away: NDArray[np.float64]) -> Lending:
+    kernel = np.exp(-0.5 * np.sum(away**2, axis=1) / KERNEL**2)
+    plane = np.linalg.pinv(np.column_stack([np.ones(len(away)), away]))[0]
+    return Lending(lenders, kernel / kernel.sum(), plane)
 
-    def batch_surfaces(self) -> Iterator[NDArray[np.float64]]:
-        """Yield the log-likelihood of each batch on the whole lattice, interpolated between computed nodes.
 
-        Learning nodes x response nodes.
-        """
-        first = first_nodes(self.learning_shape)
-        between = _of_estimates if self.task.is_noisy else _of_exact_values
-        for batch in range(BATCHES):
-            total = self.log_mean[:, batch].sum(axis=0)
-            yield np.where(np.isnan(total), between(total, first), total) if first else total
+# ------------------------------------------------------------------------------------------------- between nodes
+
+
+def fill(surface: NDArray[np.float64], learning_shape: tuple[int, ...], is_estimate: bool) -> NDArray[np.float64]:
+    """Interpolate log-likelihoods where they are NaN: learning nodes x response nodes, from the first nodes."""
+    if not learning_shape:
+        return surface
+    between = _of_estimates if is_estimate else _of_exact_values
+    return np.where(np.isnan(surface), between(surface, first_nodes(learning_shape)), surface)
 
 
 def _of_exact_values(surface: NDArray[np.float64], first: list[NDArray[np.intp]]) -> NDArray[np.float64]:
@@ -125,32 +124,54 @@ def _of_estimates(surface: NDArray[np.float64], first: list[NDArray[np.intp]]) -
     return np.log(np.maximum(filled, np.finfo(np.float64).tiny)) + highest
 
 
-def first_nodes(shape: tuple[int, ...]) -> list[NDArray[np.intp]]:
-    """Return the nodes along each axis that are computed first: every second one, and the last."""
-    return [np.unique(np.append(np.arange(0, length, 2), length - 1)) for length in shape]
+# ------------------------------------------------------------------------------------------------- response nodes
 
 
-def spread_of_batches(explored: Explored) -> float:
-    """Return the SD of the log-likelihood between batches: root mean square over the computed nodes, by their mass."""
-    if not explored.task.is_noisy:
-        return 0.0
-    total = explored.log_mean.sum(axis=0)
-    log_prior = log_prior_mass(explored.task.space)
-    mass = np.zeros(log_prior.shape)
-    for surface in total:
-        log_joint = np.where(np.isnan(surface), -np.inf, surface + log_prior)
-        mass += np.exp(log_joint - logsumexp(log_joint)) / BATCHES
-    variance = np.nan_to_num(total.var(axis=0, ddof=1))
-    return explored.independence * float(np.sqrt(np.sum(mass * variance)))
+class ResponseGrid(NamedTuple):
+    """Values of beta, lapse and bias: along an axis if free, one value if not."""
+
+    beta: NDArray[np.float64]
+    lapse: NDArray[np.float64]
+    bias: NDArray[np.float64]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(len(values) for values in self)
 
 
-def response_grids(task: Task) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return the values of beta, lapse and bias on the lattice: along an axis if free, one value if not."""
-    fixed = task.response(np.array([axis.positions[0] for axis in task.space.response]))
-    free = {axis.name: axis.values for axis in task.space.response}
-    beta, lapse, bias = (free.get(name, np.array([value])) for name, value in fixed._asdict().items())
-    return beta, lapse, bias
+MOST_KNOTS = {"beta": 12, "lapse": 6, "bias": 6}
 
 
-def _shape(axes: tuple[FreeParameter, ...]) -> tuple[int, ...]:
-    return tuple(axis.nodes for axis in axes)
+class ResponseNodes:
+    """The response parameters of a lattice: its nodes, and fewer knots from which smooth functions are interpolated.
+
+    Parameters
+    ----------
+    task
+        Whose lattice it is.
+    """
+
+    def __init__(self, task: Task):
+        fixed = task.response(np.array([axis.positions[0] for axis in task.space.response]))._asdict()
+        nodes = {name: np.array([value]) for name, value in fixed.items()}
+        knots = dict(nodes)
+        self._splines: list[NDArray[np.float64] | None] = [None] * len(nodes)
+        for axis in task.space.response:
+            nodes[axis.name] = axis.values
+            at = np.linspace(axis.positions[0], axis.positions[-1], min(MOST_KNOTS[axis.name], axis.nodes))
+            knots[axis.name] = axis.to_natural(at)
+            self._splines[list(nodes).index(axis.name)] = _spline(at, axis.positions)
+        self.nodes, self.knots = ResponseGrid(**nodes), ResponseGrid(**knots)
+
+    def at_nodes(self, at_knots: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Interpolate from the knots to the nodes: the last three axes are beta, lapse and bias."""
+        for number, spline in enumerate(self._splines):
+            if spline is not None:
+                axis = at_knots.ndim - len(self._splines) + number
+                at_knots = np.moveaxis(np.tensordot(spline, at_knots, axes=(1, axis)), 0, axis)
+        return at_knots
+
+
+def _spline(knots: NDArray[np.float64], nodes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the matrix by which values at knots become those of a cubic spline at nodes."""
+    return make_interp_spline(knots, np.eye(len(knots)), k=min(3, len(knots) - 1))(nodes)

@@ -1,16 +1,8 @@
-"""From a noisy likelihood on a lattice to a posterior that says what is known, the noise included.
+"""From a likelihood on a lattice to the posterior, and to the evidence with its error.
 
-Each batch of replicates gives a likelihood surface of its own, and each is a fair estimate of the same true one. Where
-they agree, nothing matters. Where they do not, one batch is often many nats above the others by luck, and a plain mean
-of the likelihoods would be that one batch: far too sure. So three things are done.
-
-- *Batches count alike.* The posterior is the mean of the batches' posteriors: what an analyst who may be handed any of
-  them should believe. The disagreement between them becomes part of the interval.
-- *Neighbours lend to each other.* The true surface is smooth and nodes have independent draws, so likelihoods are
-  averaged over neighbouring nodes by a Gaussian kernel, no wider than the noise calls for.
-- *The evidence* is the mean over batches of theirs, with their spread as its error.
-
-With ever more replicates batches agree, the kernel closes, and all of it is the plain posterior.
+The likelihood of all filters gives the posterior and the evidence. Disjoint sets of the filters give evidences of their
+own, and from these it is known how far that of all may be off: an estimate from k times as many filters has an
+error that is sqrt(k) times smaller than the spread of the sets, and a bias that is k times smaller than theirs.
 """
 
 from __future__ import annotations
@@ -21,12 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from holmes_fit.lattice.nodes import BATCHES, Explored, first_nodes, spread_of_batches
+from holmes_fit.lattice.explored import Explored
+from holmes_fit.lattice.nodes import coarse_nodes, first_nodes
 from holmes_fit.lattice.task import log_prior_mass
 from holmes_fit.spaces import FreeParameter
-
-WIDEST_KERNEL = 0.75  # in spacings of the computed nodes
-FULL_NOISE = 0.5  # nats between batches at which the kernel is at its widest
 
 
 @dataclass(frozen=True)
@@ -40,13 +30,17 @@ class Posterior:
     mass
         Posterior mass of the nodes, adding up to 1.
     log_likelihood
-        At the nodes, such that with the prior it gives ``mass`` and ``log_evidence``. Group models start from it.
-    log_evidence, log_evidence_error
-        Of the model for this person, with the SD of its Monte Carlo error.
+        At the nodes. No prior has a part in it, and group models start from it.
+    log_evidence
+        Of the model for this person.
+    log_evidence_error, log_evidence_bias
+        What is known of its Monte Carlo error: its SD, and its mean.
     lattice_error
         Half the difference of the log evidence between the two interleaved halves of the computed nodes.
-    batch_log_evidence
-        What each batch alone gives.
+    coarse
+        By axis, the nodes at which ``of_sets`` is kept.
+    of_sets
+        Log-likelihoods by disjoint sets of the filters, sets x coarse nodes; none if the likelihood is exact.
     """
 
     axes: tuple[FreeParameter, ...]
@@ -54,8 +48,10 @@ class Posterior:
     log_likelihood: NDArray[np.float64]
     log_evidence: float
     log_evidence_error: float
+    log_evidence_bias: float
     lattice_error: float
-    batch_log_evidence: NDArray[np.float64]
+    coarse: tuple[NDArray[np.intp], ...]
+    of_sets: NDArray[np.float64]
 
     def marginal(self, axis: int) -> NDArray[np.float64]:
         """Return the mass along one axis."""
@@ -89,59 +85,52 @@ class Posterior:
 
 def posterior_of(explored: Explored) -> Posterior:
     """Return the posterior that a computed lattice gives."""
-    space = explored.task.space
-    log_prior = log_prior_mass(space)
-    width = _kernel_width(explored)
-    evidence = np.empty(BATCHES)
-    mass = np.zeros(log_prior.shape)
-    for batch, surface in enumerate(explored.batch_surfaces()):  # one at a time: a lattice can be large
-        log_joint = smoothed(surface, explored.learning_shape, width) + log_prior
-        evidence[batch] = logsumexp(log_joint)
-        mass += np.exp(log_joint - evidence[batch])
-    mass /= mass.sum()
-    log_evidence = float(logsumexp(evidence) - np.log(BATCHES))
-    with np.errstate(divide="ignore"):
-        log_likelihood = np.log(mass) - log_prior + log_evidence
+    log_prior = log_prior_mass(explored.task.space)
+    log_likelihood = explored.on_lattice(explored.log_likelihood)
+    log_joint = log_likelihood + log_prior
+    log_evidence = float(logsumexp(log_joint))
+    of_sets = [explored.on_lattice(each) for each in explored.of_sets()]
+    evidences = np.array([logsumexp(each + log_prior) for each in of_sets])
+    error, bias = monte_carlo_error(log_evidence, evidences, disjoint=explored.is_marginal)
+    coarse = coarse_nodes(explored.learning_shape, explored.response_shape)
     return Posterior(
-        axes=space.free,
-        mass=mass,
+        axes=explored.task.space.free,
+        mass=np.exp(log_joint - log_evidence),
         log_likelihood=log_likelihood,
         log_evidence=log_evidence,
-        log_evidence_error=float(explored.independence * np.std(evidence, ddof=1) / np.sqrt(BATCHES)),
+        log_evidence_error=error,
+        log_evidence_bias=bias,
         lattice_error=_lattice_error(explored, log_prior),
-        batch_log_evidence=evidence,
+        coarse=coarse,
+        of_sets=np.array([each[np.ix_(*coarse)] for each in of_sets]),
     )
 
 
-def smoothed(surface: NDArray[np.float64], learning_shape: tuple[int, ...], width: float) -> NDArray[np.float64]:
-    """Average likelihoods over neighbouring learning nodes by a Gaussian kernel.
+def mass_of(explored: Explored) -> NDArray[np.float64]:
+    """Return the posterior mass of the nodes alone."""
+    log_joint = explored.on_lattice(explored.log_likelihood) + log_prior_mass(explored.task.space)
+    return np.exp(log_joint - logsumexp(log_joint))
+
+
+def monte_carlo_error(whole: float, sets: NDArray[np.float64], disjoint: bool) -> tuple[float, float]:
+    """Return SD and mean of the error of a logarithm that was estimated from all filters.
 
     Parameters
     ----------
-    surface
-        Log-likelihoods, learning nodes x response nodes.
-    learning_shape
-        Which of the axes are learning parameters: the first ones.
-    width
-        SD of the kernel, in nodes; 0 leaves everything as it is.
+    whole
+        The estimate.
+    sets
+        The same from each of the sets; none if there is no error.
+    disjoint
+        Whether a set is a share of the filters, or all filters but that share.
     """
-    if width == 0.0 or not learning_shape:
-        return surface
-    learning = tuple(range(len(learning_shape)))
-    highest = surface.max(axis=learning, keepdims=True)
-    likelihood = np.exp(surface - highest)
-    for axis, length in zip(learning, learning_shape, strict=True):
-        distance = np.subtract.outer(np.arange(length), np.arange(length)) / width
-        kernel = np.exp(-0.5 * distance**2)
-        kernel /= kernel.sum(axis=1, keepdims=True)
-        likelihood = np.moveaxis(np.tensordot(kernel, likelihood, axes=(1, axis)), 0, axis)
-    return np.log(np.maximum(likelihood, np.finfo(np.float64).tiny)) + highest
-
-
-def _kernel_width(explored: Explored) -> float:
-    """Return the kernel's SD in nodes of the lattice. Unless refined, computed nodes are two apart."""
-    between_computed = 1 if explored.is_refined else 2
-    return between_computed * WIDEST_KERNEL * min(1.0, spread_of_batches(explored) / FULL_NOISE)
+    count = len(sets)
+    if count < 2:
+        return 0.0, 0.0
+    spread = float(np.std(sets, ddof=1))
+    if disjoint:
+        return float(spread / np.sqrt(count)), float(np.mean(sets) - whole) / (count - 1)
+    return float(spread * (count - 1) / np.sqrt(count)), 0.0
 
 
 def _lattice_error(explored: Explored, log_prior: NDArray[np.float64]) -> float:
@@ -149,8 +138,8 @@ def _lattice_error(explored: Explored, log_prior: NDArray[np.float64]) -> float:
     first = first_nodes(explored.learning_shape)
     if not any(len(nodes) > 1 for nodes in first):
         return 0.0
-    total = logsumexp(explored.log_mean.sum(axis=0), axis=0) - np.log(BATCHES) + log_prior
-    by_node = total.reshape(*explored.learning_shape, -1)[np.ix_(*first)]
+    joint = explored.on_lattice(explored.log_likelihood) + log_prior
+    by_node = joint.reshape(*explored.learning_shape, -1)[np.ix_(*first)]
     colour = np.indices(by_node.shape[:-1]).sum(axis=0) % 2
     white, black = (float(logsumexp(by_node[colour == side])) - np.log(np.mean(colour == side)) for side in (0, 1))
     return float(abs(white - black) / 2)

@@ -18,6 +18,7 @@ from holmes_fit.likelihood import (
     likelihood_of,
     traces_of,
 )
+from holmes_fit.likelihood.answers import Lent
 from holmes_fit.models import Observer
 from holmes_fit.spaces import FreeParameter, Space
 from holmes_fit.trials import Learner
@@ -60,9 +61,11 @@ class Task:
         values = self.space.model_values(natural(self.space.learning, position))
         return traces_of(self.space.model, self.learners, values, self.observer, self.seed, replicates)
 
-    def likelihood(self, position: NDArray[np.float64], replicates: Replicates) -> ChoiceLikelihood:
-        """Return the likelihood at a position of the learning parameters."""
-        return likelihood_of(self.traces(position, replicates), self.kind)
+    def likelihood(
+        self, position: NDArray[np.float64], replicates: Replicates, lent: Lent | None = None
+    ) -> ChoiceLikelihood:
+        """Return the likelihood at a position of the learning parameters, with what neighbouring nodes lend it."""
+        return likelihood_of(self.traces(position, replicates), self.kind, lent)
 
     def response(self, position: NDArray[np.float64]) -> Response:
         """Return the response parameters at a position of the free ones, on their scale of search."""

@@ -50,24 +50,15 @@ def on_grid(towards, sign, beta, lapse, bias):
 
 
 @njit(cache=True)
-def with_slopes(towards, sign, beta, lapse, bias):
-    """Return every replicate's log-likelihood, and its slopes (replicates x 3) along log beta, logit lapse and bias."""
+def by_replicate(towards, sign, beta, lapse, bias):
+    """Return every replicate's log-likelihood at one point."""
     n_replicates, n_trials = towards.shape
     value = np.zeros(n_replicates)
-    slope = np.zeros((n_replicates, 3))
     for replicate in range(n_replicates):
         for trial in range(n_trials):
-            evidence = towards[replicate, trial]
-            follows = sigmoid(beta * evidence + sign[trial] * bias)
-            probability = lapse / 2 + (1 - lapse) * follows
-            value[replicate] += np.log(probability)
-            # Where the prediction is certain, the sigmoid is flat; its slope is 0, not 0 times infinity.
-            flat = follows * (1 - follows)
-            if flat > 0.0:
-                slope[replicate, 0] += (1 - lapse) * flat * beta * evidence / probability
-                slope[replicate, 2] += (1 - lapse) * flat * sign[trial] / probability
-            slope[replicate, 1] += (0.5 - follows) * lapse * (1 - lapse) / probability
-    return value, slope
+            follows = sigmoid(beta * towards[replicate, trial] + sign[trial] * bias)
+            value[replicate] += np.log(lapse / 2 + (1 - lapse) * follows)
+    return value
 
 
 @njit(cache=True)

@@ -7,14 +7,14 @@ products, for all draws at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from holmes_fit.pooling.lattices import Lattices, MergedAxis, MergedLattices
+from holmes_fit.pooling.lattices import CoarseAxis, Lattices, MergedAxis, MergedLattices, SetLattices
 from holmes_fit.spaces import FreeParameter
 
 TINY = float(np.finfo(np.float64).tiny)
@@ -86,7 +86,9 @@ class People:
         Where means depend on covariates.
     """
 
-    def __init__(self, lattices: Lattices | MergedLattices, draws: GroupDraws, designs: Designs | None = None):
+    def __init__(
+        self, lattices: Lattices | MergedLattices | SetLattices, draws: GroupDraws, designs: Designs | None = None
+    ):
         self.lattices = lattices
         self.draws = draws
         self.designs = designs or {}
@@ -95,7 +97,7 @@ class People:
     def weights(self, person: int) -> Weights:
         """Return, for each parameter, the density of this person's group at the nodes: draws x nodes."""
         found = []
-        axes: tuple[FreeParameter | MergedAxis, ...] = self.lattices.axes
+        axes: tuple[FreeParameter | MergedAxis | CoarseAxis, ...] = self.lattices.axes
         for number, axis in enumerate(axes):
             design = self.designs.get(number)
             if design is not None:
@@ -107,24 +109,18 @@ class People:
         return found
 
     def _weights(
-        self, axis: FreeParameter | MergedAxis, number: int, row: NDArray[np.float64] | None
+        self, axis: FreeParameter | MergedAxis | CoarseAxis, number: int, row: NDArray[np.float64] | None
     ) -> NDArray[np.float64]:
         mean, spread = self.draws.mean_at(number, row), self.draws.spread[:, number]
         if isinstance(axis, MergedAxis):
             return merged_weights(axis, mean, spread)
         return node_weights(axis.positions, mean, spread)
 
-    def log_likelihood(self, change: Callable[[Weights], Weights] = lambda weights: weights) -> NDArray[np.float64]:
-        """Return draws x people: the log-likelihood of a person's choices under the group.
-
-        Parameters
-        ----------
-        change
-            Applied to the densities at the nodes, such as to leave nodes out.
-        """
+    def log_likelihood(self) -> NDArray[np.float64]:
+        """Return draws x people: the log-likelihood of a person's choices under the group."""
         columns = []
         for person in range(len(self.lattices.highest)):
-            left, right = _two_sides(change(self.weights(person)), len(self.draws))
+            left, right = _two_sides(self.weights(person), len(self.draws))
             likelihood = self.lattices.likelihood_of(person).reshape(left.shape[1], right.shape[1])
             total = np.einsum("kj,kj->k", left @ likelihood, right)
             columns.append(np.log(np.maximum(total, TINY)) + self.lattices.highest[person])
@@ -152,19 +148,3 @@ def _jointly(weights: Sequence[NDArray[np.float64]], n: int) -> NDArray[np.float
     for each in weights:
         joint = (joint[:, :, None] * each[:, None, :]).reshape(n, -1)
     return joint
-
-
-def half_lattices(nodes: int, axis: int) -> tuple[Callable[[Weights], Weights], Callable[[Weights], Weights]]:
-    """Return what leaves every second of so many nodes of one axis out: the two interleaved halves of a lattice."""
-
-    def leaving(parity: int) -> Callable[[Weights], Weights]:
-        kept = np.arange(nodes) % 2 == parity
-
-        def change(weights: Weights) -> Weights:
-            some = weights[axis] * kept
-            total = np.maximum(some.sum(axis=1, keepdims=True), TINY)
-            return [some / total if number == axis else each for number, each in enumerate(weights)]
-
-        return change
-
-    return leaving(0), leaving(1)

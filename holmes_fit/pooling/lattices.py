@@ -8,7 +8,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +21,37 @@ from holmes_fit.runs.records import Record
 from holmes_fit.spaces import FreeParameter
 
 MOST_CELLS = 25_000  # of a lattice that NUTS sums over; more take longer
-NOISY = 1.0  # nats between batches of replicates
 LARGEST_FLOOR = 0.3  # of the fitting prior's SD: smaller spreads need not be told apart
+
+
+class CoarseAxis(NamedTuple):
+    """An axis with fewer nodes: their positions on the scale of search."""
+
+    positions: NDArray[np.float64]
+
+    @property
+    def nodes(self) -> int:
+        return len(self.positions)
+
+
+@dataclass(frozen=True)
+class SetLattices:
+    """What one set of the filters says: likelihoods relative to the highest of each person, people x coarse nodes."""
+
+    axes: tuple[CoarseAxis, ...]
+    likelihood: NDArray[np.float64]
+    highest: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, axes: tuple[CoarseAxis, ...], log_likelihoods: Sequence[NDArray[np.floating]]) -> SetLattices:
+        """Make one from everyone's log-likelihoods."""
+        values = np.stack(log_likelihoods).astype(np.float64)
+        highest = values.reshape(len(values), -1).max(axis=1)
+        return cls(axes, np.exp(values - highest.reshape(-1, *[1] * (values.ndim - 1))), highest)
+
+    def likelihood_of(self, person: int) -> NDArray[np.float64]:
+        """Return one person's likelihoods, relative to the highest."""
+        return self.likelihood[person]
 
 
 @dataclass(frozen=True)
@@ -39,10 +68,12 @@ class Lattices:
         The free parameters, the same for everyone.
     log_likelihood
         People x nodes, an axis of nodes for each of ``axes``.
-    log_evidence, log_evidence_error
-        Of each person under the fitting prior, with the SD of its Monte Carlo error.
-    n_noisy
-        How many people have a likelihood whose batches of replicates disagree by more than a nat.
+    log_evidence
+        Of each person under the fitting prior.
+    log_evidence_error, log_evidence_bias
+        SD and mean of its Monte Carlo error.
+    sets
+        The same likelihoods by disjoint sets of the filters; none if they are exact.
     """
 
     model: str
@@ -51,7 +82,8 @@ class Lattices:
     log_likelihood: NDArray[np.floating]
     log_evidence: NDArray[np.float64]
     log_evidence_error: NDArray[np.float64]
-    n_noisy: int = 0
+    log_evidence_bias: NDArray[np.float64]
+    sets: tuple[SetLattices, ...] = ()
 
     def __post_init__(self) -> None:
         shape = (len(self.subjects), *(axis.nodes for axis in self.axes))
@@ -151,7 +183,18 @@ def _lattices(model: str, records: Mapping[str, Record]) -> Lattices:
         log_likelihood=np.stack([record.arrays["log_likelihood"] for record in records.values()]),
         log_evidence=_numbers(records, "log_evidence"),
         log_evidence_error=_numbers(records, "log_evidence_error"),
-        n_noisy=int(np.sum(_numbers(records, "batch_sd") > NOISY)),
+        log_evidence_bias=_numbers(records, "log_evidence_bias"),
+        sets=_sets(list(records.values()), axes),
+    )
+
+
+def _sets(records: Sequence[Record], axes: tuple[FreeParameter, ...]) -> tuple[SetLattices, ...]:
+    """Return what disjoint sets of the filters say; none if anyone's likelihood is exact."""
+    counts = [len(record.arrays["of_sets"]) for record in records]
+    coarse = tuple(CoarseAxis(axis.positions[records[0].arrays[f"coarse_{axis.name}"]]) for axis in axes)
+    return tuple(
+        SetLattices.of(coarse, [record.arrays["of_sets"][number] for record in records])
+        for number in range(min(counts))
     )
 
 

@@ -5,13 +5,14 @@ distributed as in its group model: ``p(choices) = sum_m f_m p(choices | group_m)
 sampled jointly, so that a group is learned from those who follow its model.
 
 **The Monte Carlo error of the evidences.** A person's likelihood under a model is known up to a factor ``exp(error)``,
-from finitely many filters. To put that error into the model and integrate over it would not do: a symmetric error has
-the same expected factor whatever the group's parameters are, so that the likelihood is only rescaled, and the posterior
-is as sure as before. It would also treat a property of the computer as one of the person. Instead, errors are imputed:
-drawn many times from their distribution, the posterior is found for each draw as if those were the true evidences, and
-the posteriors are averaged with equal weights. What is uncertain by luck then widens the frequencies, and moves
-everyone's probabilities towards each other. The posterior for one draw comes from that without errors by importance
-weights, smoothed as in PSIS; their k-hat says whether the errors are small enough for it.
+from finitely many filters; mean (a bias) and SD of the error are estimated. To put that error into the model and
+integrate over it would not do: a symmetric error has the same expected factor whatever the group's parameters are, so
+that the likelihood is only rescaled, and the posterior is as sure as before. It would also treat a property of the
+computer as one of the person. Instead, errors are imputed: drawn many times from their distribution, the posterior is
+found for each draw as if those were the true evidences, and the posteriors are averaged with equal weights. What is
+uncertain by luck then widens the frequencies, and moves everyone's probabilities towards each other. The posterior for
+one draw comes from that without errors by importance weights, smoothed as in PSIS; their k-hat says whether the errors
+are small enough for it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import arviz as az
 import numpy as np
@@ -168,8 +169,7 @@ def mix_models(
     exact = [People(term.lattices, own).log_likelihood() for term, own in zip(terms, draws, strict=True)]
     log_likelihood = np.stack(exact, axis=-1)
     frequency = idata["posterior"]["frequency"].values.reshape(-1, len(names), len(terms))
-    errors = np.column_stack([each.log_evidence_error for each in lattices])
-    imputed = impute(log_likelihood, frequency, group_of, errors, imputations, sampling.seed)
+    imputed = impute(log_likelihood, frequency, group_of, errors_of(lattices), imputations, sampling.seed)
     return Mixture(
         density=density,
         draws=draws,
@@ -182,6 +182,21 @@ def mix_models(
         idata=idata,
         diagnostics=diagnose(idata),
         is_new=is_new,
+    )
+
+
+class EvidenceErrors(NamedTuple):
+    """What is known of the Monte Carlo errors of the log evidences, people x models: their SD and their mean."""
+
+    sd: NDArray[np.float64]
+    bias: NDArray[np.float64]
+
+
+def errors_of(lattices: Sequence[Lattices]) -> EvidenceErrors:
+    """Return the errors of the evidences of several models."""
+    return EvidenceErrors(
+        np.column_stack([each.log_evidence_error for each in lattices]),
+        np.column_stack([each.log_evidence_bias for each in lattices]),
     )
 
 
@@ -203,7 +218,7 @@ def impute(
     log_likelihood: NDArray[np.float64],
     frequency: NDArray[np.float64],
     group_of: NDArray[np.intp],
-    errors: NDArray[np.float64],
+    errors: EvidenceErrors,
     imputations: int,
     seed: int,
 ) -> Imputed:
@@ -218,7 +233,7 @@ def impute(
     group_of
         Everyone's group.
     errors
-        People x models: SDs of the errors.
+        What is known of them.
     imputations
         How many errors are drawn for every person and model.
     seed
@@ -229,9 +244,9 @@ def impute(
     with np.errstate(divide="ignore"):
         joint = np.log(frequency)[:, group_of] + log_likelihood
     without = logsumexp(joint, axis=2)
-    kept, moved_with, probability, k_hats = [], [], np.zeros(errors.shape), []
+    kept, moved_with, probability, k_hats = [], [], np.zeros(errors.sd.shape), []
     for _ in range(imputations):
-        drawn = errors * rng.standard_normal(errors.shape)
+        drawn = errors.sd * rng.standard_normal(errors.sd.shape) - errors.bias
         moved = joint + drawn
         total = logsumexp(moved, axis=2)
         weights, k_hat = _smoothed_weights((total - without).sum(axis=1))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from holmes_fit.errors import Problems, Quoted
 from holmes_fit.pooling.covariates import Design, make_designs
 from holmes_fit.pooling.density import Density, GroupTerm
-from holmes_fit.pooling.draws import Designs, GroupDraws, People, half_lattices
+from holmes_fit.pooling.draws import Designs, GroupDraws, People
 from holmes_fit.pooling.lattices import Lattices, MergedAxis, MergedLattices, merge
 from holmes_fit.pooling.priors import GroupPrior, draw_prior, scaled
 from holmes_fit.pooling.sampling import Diagnostics, OnStep, Sampling, diagnose, nuts_once
@@ -28,7 +28,6 @@ FOR_PEOPLE = 500  # draws of the group over which a person's posterior is averag
 FOR_ERRORS = 100
 DRAWS_OF_PERSON = 1000
 LARGEST_ERROR = 0.5  # nats
-NOISY_SHARE = 0.1  # of the people, who may have noisy likelihoods before it is said
 
 
 @dataclass(frozen=True)
@@ -41,13 +40,12 @@ class LatticeErrors:
     ----------
     merging
         Of the difference that merging cells makes.
-    halves
-        By parameter, of half the difference between the two interleaved halves of its nodes. Nodes have their own
-        draws of the filters, so that it takes in the noise of the likelihood as well.
+    noise
+        Of its Monte Carlo error, from what disjoint sets of everyone's filters say.
     """
 
     merging: float
-    halves: Mapping[str, float]
+    noise: float
 
     @property
     def warnings(self) -> list[str]:
@@ -55,11 +53,10 @@ class LatticeErrors:
         found = []
         if self.merging > LARGEST_ERROR:
             found.append(f"merging cells of the lattice changes the group's log-likelihood by {self.merging:.2f} nats")
-        rough = [f"{name} {error:.2f}" for name, error in self.halves.items() if error > LARGEST_ERROR]
-        if rough:
+        if self.noise > LARGEST_ERROR:
             found.append(
-                f"the two halves of the lattice disagree ({', '.join(rough)} nats): its nodes are too far apart or too "
-                "noisy; fit with more nodes or replicates"
+                f"disjoint sets of filters disagree about the group by {self.noise:.2f} nats: its intervals are too "
+                "narrow by that; fit with more replicates (--preset careful)"
             )
         return found
 
@@ -121,19 +118,7 @@ class Pooled:
     @property
     def warnings(self) -> list[str]:
         """What a reader must know before using the results; nothing if all is well."""
-        return self.diagnostics.warnings + self.errors.warnings + self.noise_warnings
-
-    @property
-    def noise_warnings(self) -> list[str]:
-        """What a reader must know of noisy likelihoods, whose errors add up in a group; nothing if few are noisy."""
-        noisy, people = self.lattices.n_noisy, len(self.lattices.subjects)
-        if noisy <= NOISY_SHARE * people:
-            return []
-        return [
-            f"the likelihood of {noisy} of {people} people is noisy (by more than a nat): people look noisier than "
-            "they are, all in the same direction, so that the group's intervals are too narrow and beta may be too "
-            "low; fit with more replicates (--preset careful)"
-        ]
+        return self.diagnostics.warnings + self.errors.warnings
 
     @cached_property
     def group(self) -> pd.DataFrame:
@@ -246,15 +231,23 @@ def pool_people(
 def lattice_errors(
     lattices: Lattices, merged: MergedLattices, draws: GroupDraws, designs: Designs | None = None
 ) -> LatticeErrors:
-    """Measure what merging costs, and whether the halves of the lattice agree, at some draws of the group."""
+    """Measure what merging costs, and how far disjoint sets of filters disagree, at some draws of the group."""
     some = draws.thinned(FOR_ERRORS)
     people = People(lattices, some, designs)
     merging = people.log_likelihood().sum(axis=1) - People(merged, some, designs).log_likelihood().sum(axis=1)
-    halves = {}
-    for number, axis in enumerate(lattices.axes):
-        even, odd = (people.log_likelihood(half).sum(axis=1) for half in half_lattices(axis.nodes, number))
-        halves[axis.name] = float(np.std(even - odd) / 2)
-    return LatticeErrors(float(np.std(merging)), halves)
+    return LatticeErrors(float(np.std(merging)), _noise(lattices, some, designs))
+
+
+def _noise(lattices: Lattices, draws: GroupDraws, designs: Designs | None) -> float:
+    """Return the SD of the Monte Carlo error of the group's log-likelihood, as far as it differs between draws.
+
+    Every set is a share of the filters, so that the error of all of them is smaller by the root of their number.
+    """
+    if len(lattices.sets) < 2:
+        return 0.0
+    by_set = np.stack([People(each, draws, designs).log_likelihood().sum(axis=1) for each in lattices.sets])
+    relative = by_set - by_set.mean(axis=1, keepdims=True)
+    return float(np.sqrt(relative.var(axis=0, ddof=1).mean() / len(by_set)))
 
 
 def prior_draws(axes: Sequence[MergedAxis], prior: GroupPrior, n: int, seed: int) -> GroupDraws:

@@ -10,7 +10,7 @@ import numpy as np
 from holmes_fit.pooling.density import EVERYONE, Density, GroupTerm
 from holmes_fit.pooling.draws import GroupDraws, People
 from holmes_fit.pooling.lattices import Lattices, merge
-from holmes_fit.pooling.mixture import IMPUTATIONS, Imputed, impute
+from holmes_fit.pooling.mixture import IMPUTATIONS, Imputed, errors_of, impute
 from holmes_fit.pooling.priors import GroupPrior, scaled
 from holmes_fit.pooling.sampling import Diagnostics, Sampling, diagnose, nuts
 
@@ -72,8 +72,7 @@ class RepeatedMixture:
             People(each, term.draws(posterior)).log_likelihood() for each, term in zip(lattices, terms, strict=True)
         ]
         frequency = posterior["frequency"].values.reshape(-1, 1, len(lattices))
-        errors = np.column_stack([each.log_evidence_error for each in lattices])
-        imputed = impute(np.stack(exact, axis=-1), frequency, group_of, errors, IMPUTATIONS, seed)
+        imputed = impute(np.stack(exact, axis=-1), frequency, group_of, errors_of(lattices), IMPUTATIONS, seed)
         return MixtureFound(imputed, frequency[:, 0], diagnose(idata))
 
 

@@ -276,7 +276,7 @@ def checks_row(pooled: Pooled) -> dict[str, object]:
         "ess_bulk": checks.ess_bulk,
         "ess_tail": checks.ess_tail,
         "merging_error": pooled.errors.merging,
-        "halves_error": max(pooled.errors.halves.values()),
+        "noise_error": pooled.errors.noise,
         "warning": "; ".join(pooled.warnings),
     }
 
@@ -312,7 +312,7 @@ def to_arviz(pooled: Pooled) -> az.InferenceData:
         "lattice_error": xr.Dataset(
             {
                 "merging": pooled.errors.merging,
-                "halves": ("parameter", [pooled.errors.halves[name] for name in parameter]),
+                "noise": pooled.errors.noise,
             },
             coords,
         ),
@@ -366,11 +366,10 @@ def _words(pooled: Pooled) -> str:
             f"{row['upper']:+.3g}); {direction} with probability {sure:.3f}."
         )
     checks = pooled.diagnostics
-    halves = ", ".join(f"{name} {error:.2f}" for name, error in pooled.errors.halves.items())
     lines.append(
         f"  Checks: {checks.divergences} divergences, R-hat {checks.r_hat:.3f}, "
-        f"effective draws {min(checks.ess_bulk, checks.ess_tail):.0f}; lattice error in nats: {halves}; "
-        f"merging {pooled.errors.merging:.2f}."
+        f"effective draws {min(checks.ess_bulk, checks.ess_tail):.0f}; errors in nats: filters "
+        f"{pooled.errors.noise:.2f}, merging {pooled.errors.merging:.2f}."
     )
     lines += [f"  Warning: {text}." for text in pooled.warnings]
     return "\n".join(lines)

@@ -119,10 +119,6 @@ def _checked(table: Mapping[str, Any], file: str) -> Preset:
         raise InputError(_problem_of(detail, file) for detail in error.errors()) from None
     problems = Problems()
     _check_names(preset, file, problems)
-    likelihood = preset.likelihood
-    if likelihood.most_replicates < likelihood.replicates:
-        allowed = f"at least replicates, which is {likelihood.replicates}"
-        problems.add(f"{file}, key likelihood.most_replicates", likelihood.most_replicates, allowed)
     for model in MODELS.values():
         space_of(preset.parameters, preset.models.get(model.name, {}), model, file, problems)
     if problems:  # models that share a parameter find the same thing wrong with it

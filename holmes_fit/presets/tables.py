@@ -23,14 +23,13 @@ class LikelihoodSettings(Part):
         ``"marginal"``, a person who runs one filter, or ``"expected"``, one who averages over many.
     replicates
         Filters for every person, model and point.
-    most_replicates
-        Up to how many there may be where the likelihood is noisier than ``largest_batch_sd``, in nats.
+    largest_error
+        Of a person's log evidence, in nats, above which the likelihood is called noisy.
     """
 
     kind: Literal["marginal", "expected"] = "marginal"
-    replicates: Replicates = 32
-    most_replicates: Replicates = 64
-    largest_batch_sd: Annotated[float, Field(gt=0)] = 0.5
+    replicates: Replicates = 48
+    largest_error: Annotated[float, Field(gt=0)] = 0.5
 
 
 class SearchSettings(Part):

@@ -17,9 +17,8 @@ from holmes_fit.fitting import Fits
 from holmes_fit.recovery.truths import Truth
 from holmes_fit.uniformity import chi_square_p, ecdf_p, rank_of
 
-SBC = ("level", "model", "parameter", "unit", "rank", "n_draws", "clean")
-SUMMARY = ("level", "model", "parameter", "subset", "n", "chi2_p", "ecdf_p", "verdict")
-CLEAN = 1.0  # nats between batches below which a likelihood is taken to be as good as exact
+SBC = ("level", "model", "parameter", "unit", "rank", "n_draws")
+SUMMARY = ("level", "model", "parameter", "n", "chi2_p", "ecdf_p", "verdict")
 FEWEST = 20  # ranks that can be tested
 FALSE_ALARMS = 0.05  # over all parameters of a model and both tests
 PASSES, FAILS, TOO_FEW = "passes", "fails", "too few"
@@ -49,15 +48,14 @@ def person_ranks(truths: Sequence[Truth], fits: Fits, seed: int) -> pd.DataFrame
         names = [str(entry["name"]) for entry in entries if entry["standing"] == "free"]
         draws = np.asarray(record.arrays["draws"], dtype=np.float64)
         rng = np.random.default_rng(int(stream_key(seed, f"recover/{truth.subject}/ranks")))
-        is_clean = float(str(facts["batch_sd"])) < CLEAN
         for place, name in enumerate(names):
             rank = rank_of(truth.values[name], draws[:, place], rng)
-            rows.append(("person", truth.model, name, truth.subject, rank, len(draws), is_clean))
+            rows.append(("person", truth.model, name, truth.subject, rank, len(draws)))
     return pd.DataFrame(rows, columns=list(SBC))
 
 
 def sbc_summary(ranks: pd.DataFrame, follows_prior: Mapping[str, bool] | None = None) -> pd.DataFrame:
-    """Return ``sbc_summary.csv``: tests of the ranks of every parameter, over all people and the clean ones.
+    """Return ``sbc_summary.csv``: tests of the ranks of every parameter.
 
     Parameters
     ----------
@@ -76,16 +74,15 @@ def sbc_summary(ranks: pd.DataFrame, follows_prior: Mapping[str, bool] | None = 
         parameters = of_model["parameter"].nunique()
         can_be_tested = follows_prior is None or follows_prior.get(str(model), True)
         for parameter, own in of_model.groupby("parameter", sort=False):
-            for subset, chosen in (("all", own), ("clean", own[own["clean"].astype(bool)])):
-                p_values = (np.nan, np.nan)
-                if not can_be_tested:
-                    verdict = NO_TEST
-                elif len(chosen) < FEWEST:
-                    verdict = TOO_FEW
-                else:
-                    p_values = _p_values(chosen)
-                    verdict = FAILS if 2 * parameters * min(p_values) < FALSE_ALARMS else PASSES
-                rows.append((level, model, parameter, subset, len(chosen), *p_values, verdict))
+            p_values = (np.nan, np.nan)
+            if not can_be_tested:
+                verdict = NO_TEST
+            elif len(own) < FEWEST:
+                verdict = TOO_FEW
+            else:
+                p_values = _p_values(own)
+                verdict = FAILS if 2 * parameters * min(p_values) < FALSE_ALARMS else PASSES
+            rows.append((level, model, parameter, len(own), *p_values, verdict))
     return pd.DataFrame(rows, columns=list(SUMMARY))
 
 

@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 from scipy.special import logit
 from scipy.stats import truncnorm
 
+from holmes_fit.lattice import Posterior
 from holmes_fit.pooling import GroupPrior, Lattices, Sampling
 from holmes_fit.pooling.draws import GroupDraws, People
 from holmes_fit.pooling.lattices import MergedAxis, centre_and_scale, merge
 from holmes_fit.pooling.mixture import LARGEST_K_HAT
 from holmes_fit.pooling.priors import draw_prior, scaled
 from holmes_fit.pooling.repeated import RepeatedGroup, RepeatedMixture
-from holmes_fit.recovery.shared_traces import SharedFit, SharedTraces, as_lattices
+from holmes_fit.recovery.shared_traces import SharedTraces, as_lattices
 from holmes_fit.spaces import FreeParameter, Space
 from holmes_fit.trials import Learner
 
@@ -38,7 +39,7 @@ def blank_lattices(space: Space, people: int) -> Lattices:
     shape = (people, *(axis.nodes for axis in space.free))
     subjects = tuple(f"s{number:02d}" for number in range(people))
     nothing = np.zeros(people)
-    return Lattices(space.model.name, subjects, space.free, np.zeros(shape, np.float32), nothing, nothing)
+    return Lattices(space.model.name, subjects, space.free, np.zeros(shape, np.float32), nothing, nothing, nothing)
 
 
 def group_axes(space: Space) -> tuple[MergedAxis, ...]:
@@ -90,8 +91,8 @@ class GroupCohort:
         Likewise, posterior means under the fitting prior, and under the group.
     separate_below, pooled_below
         Likewise, the posterior probability below the truth.
-    batch_sd, replicates
-        Of each person.
+    evidence_error
+        The Monte Carlo error of each person's log evidence.
     divergences, r_hat, ess
         Of NUTS; ``ess`` is the smaller of bulk and tail.
     """
@@ -102,8 +103,7 @@ class GroupCohort:
     pooled: NDArray[np.float64]
     separate_below: NDArray[np.float64]
     pooled_below: NDArray[np.float64]
-    batch_sd: NDArray[np.float64]
-    replicates: NDArray[np.int64]
+    evidence_error: NDArray[np.float64]
     divergences: int
     r_hat: float
     ess: float
@@ -141,13 +141,13 @@ class GroupStudy:
         space = self.traces.space
         truth = draw_people(space.free, group.mean[0], group.spread[0], self.people, rng)
         names = [f"s{number:02d}" for number in range(self.people)]
-        learners = [self.traces.simulate(position, name, rng) for position, name in zip(truth, names, strict=True)]
-        fits = [self.traces.fit(learner, rng) for learner in learners]
+        people = [self.traces.simulate(position, name, rng) for position, name in zip(truth, names, strict=True)]
+        fits = [self.traces.fit(person, rng) for person in people]
         lattices = as_lattices(space.model.name, names, fits)
         found = self.sampler(lattices, int(rng.integers(1 << 31)))
-        people = People(lattices, found.draws.thinned(FOR_PEOPLE))
-        separate, separate_below = _against_truth(space.free, [fit.posterior.mass for fit in fits], truth)
-        pooled, pooled_below = _against_truth(space.free, [people.mass(i) for i in range(self.people)], truth)
+        under_group = People(lattices, found.draws.thinned(FOR_PEOPLE))
+        separate, separate_below = _against_truth(space.free, [fit.mass for fit in fits], truth)
+        pooled, pooled_below = _against_truth(space.free, [under_group.mass(i) for i in range(self.people)], truth)
         return GroupCohort(
             rank=ranks(group, found.draws),
             truth=truth,
@@ -155,8 +155,7 @@ class GroupStudy:
             pooled=pooled,
             separate_below=separate_below,
             pooled_below=pooled_below,
-            batch_sd=np.array([fit.batch_sd for fit in fits]),
-            replicates=np.array([fit.replicates for fit in fits]),
+            evidence_error=np.array([fit.log_evidence_error for fit in fits]),
             divergences=found.diagnostics.divergences,
             r_hat=found.diagnostics.r_hat,
             ess=min(found.diagnostics.ess_bulk, found.diagnostics.ess_tail),
@@ -202,8 +201,8 @@ class MixtureCohort:
         The share of people whose most probable model is their own.
     k_hat_high
         The share of imputations whose importance weights cannot be trusted.
-    batch_sd
-        People x models.
+    evidence_error
+        People x models: the Monte Carlo error of the log evidence.
     divergences, r_hat, ess
         Of NUTS.
     """
@@ -217,7 +216,7 @@ class MixtureCohort:
     upper_without: float
     right: float
     k_hat_high: float
-    batch_sd: NDArray[np.float64]
+    evidence_error: NDArray[np.float64]
     divergences: int
     r_hat: float
     ess: float
@@ -247,9 +246,9 @@ class MixtureStudy:
         seeds = rng.integers(1 << 31, size=len(frequencies))
 
         @cache
-        def fits_of(person: int, source: int) -> tuple[SharedFit, SharedFit]:
-            learner, seed = candidates[source][person]
-            first, second = (each.fit(learner, np.random.default_rng([seed, i])) for i, each in enumerate(self.traces))
+        def fits_of(person: int, source: int) -> tuple[Posterior, Posterior]:
+            learners, seed = candidates[source][person]
+            first, second = (each.fit(learners, np.random.default_rng([seed, i])) for i, each in enumerate(self.traces))
             return first, second
 
         found = []
@@ -259,7 +258,7 @@ class MixtureStudy:
             found.append(self._cohort(frequency, member, fits, int(seed)))
         return found
 
-    def _candidates(self, traces: SharedTraces, rng: np.random.Generator) -> list[tuple[Learner, int]]:
+    def _candidates(self, traces: SharedTraces, rng: np.random.Generator) -> list[tuple[tuple[Learner, ...], int]]:
         """Return everyone as they would be, if they followed this model, and a seed of their own."""
         space = traces.space
         group = draw_prior(scaled(self.prior, group_axes(space)), 1, rng)
@@ -270,7 +269,7 @@ class MixtureStudy:
         ]
 
     def _cohort(
-        self, frequency: float, member: NDArray[np.int64], fits: Sequence[tuple[SharedFit, SharedFit]], seed: int
+        self, frequency: float, member: NDArray[np.int64], fits: Sequence[tuple[Posterior, Posterior]], seed: int
     ) -> MixtureCohort:
         names = [f"s{number:02d}" for number in range(self.people)]
         by_model = list(zip(*fits, strict=True))
@@ -291,7 +290,7 @@ class MixtureStudy:
             upper_without=float(upper_without),
             right=float(np.mean(found.imputed.probability.argmax(axis=1) == member)),
             k_hat_high=float(np.mean(found.imputed.k_hat > LARGEST_K_HAT)),
-            batch_sd=np.array([[fit.batch_sd for fit in pair] for pair in fits]),
+            evidence_error=np.array([[fit.log_evidence_error for fit in pair] for pair in fits]),
             divergences=found.diagnostics.divergences,
             r_hat=found.diagnostics.r_hat,
             ess=min(found.diagnostics.ess_bulk, found.diagnostics.ess_tail),

@@ -22,7 +22,7 @@ from holmes_fit.errors import HolmesFitError, Problems, Quoted
 from holmes_fit.fitting.plan import Plan
 from holmes_fit.models import Observer
 from holmes_fit.pooling import GroupPrior, prior_of
-from holmes_fit.recovery.calibration import CLEAN, SBC
+from holmes_fit.recovery.calibration import SBC
 from holmes_fit.recovery.group_calibration import RANKED, GroupCohort, GroupStudy
 from holmes_fit.recovery.pooled import pooling_code
 from holmes_fit.recovery.shared_traces import POOL, SharedTraces, node_traces
@@ -34,7 +34,7 @@ from holmes_fit.workers import Failure, do_all
 KIND = "groups"
 TRACES, COHORT = "traces", "cohort"
 QUANTITIES = ("mean", "spread")
-FEWEST_BATCHES = 2  # of as many filters as a person takes, for it to be seen how much they differ
+FEWEST_SHARES = 2  # of the filters at a node are of different people, so that their luck is hardly shared
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,9 @@ class GroupPlan:
         return rows + [(COHORT, model, f"{number:04d}") for model in self.models for number in range(self.cohorts)]
 
     @property
-    def learner(self) -> Learner:
-        return self.fits.cohort.learners[0]
+    def learners(self) -> tuple[Learner, ...]:
+        """The trials that everyone sees: those of the first person."""
+        return next(iter(self.fits.people.values()))
 
     def space(self, model: str) -> Space:
         return self.fits.spaces[model]
@@ -89,21 +90,17 @@ def plan_groups(fits: Plan, cohorts: int) -> GroupPlan:
     Raises
     ------
     InputError
-        If that person is more than one learner, no model has particles, or fits may take more replicates than can be
-        told apart in the pool of filters.
+        If no model has particles, or fits take more replicates than people can share from the pool of filters.
     """
     plan = GroupPlan(fits, cohorts)
     problems = Problems()
-    learners = [learner for learner in fits.cohort.learners if learner.subject == plan.learner.subject]
-    if len(learners) > 1:
-        problems.add("argument groups", Quoted(f"people who begin {len(learners)} times"), "people who begin once")
     if not plan.models:
         problems.add("argument groups", Quoted("no model with latent causes"), "at least one, such as flat or holmes")
-    most = fits.preset.likelihood.most_replicates
-    if most > POOL // FEWEST_BATCHES:
-        allowed = f"up to {POOL // FEWEST_BATCHES}, as groups share {POOL} filters at a node"
+    replicates = fits.preset.likelihood.replicates
+    if replicates > POOL // FEWEST_SHARES:
+        allowed = f"up to {POOL // FEWEST_SHARES}, as groups share {POOL} filters at a node"
         advice = "Calibrate pooling with the default preset, or one of your own."
-        problems.add("argument groups", Quoted(f"a preset with up to {most} replicates"), allowed, advice)
+        problems.add("argument groups", Quoted(f"a preset with {replicates} replicates"), allowed, advice)
     problems.raise_if_any()
     return plan
 
@@ -113,12 +110,12 @@ def n_rows(space: Space) -> int:
     return space.learning[0].nodes if space.learning else 1
 
 
-def row_traces(task: tuple[Space, Learner, Observer, int]) -> NDArray[np.float64]:
+def row_traces(task: tuple[Space, tuple[Learner, ...], Observer, int]) -> NDArray[np.float64]:
     """Return p-hat at all nodes of a row of the lattice: nodes x filters x trials."""
-    space, learner, observer, row = task
+    space, learners, observer, row = task
     columns = int(np.prod([axis.nodes for axis in space.learning[1:]], dtype=np.int64))
     nodes = range(row * columns, (row + 1) * columns)
-    return np.stack([node_traces(space, learner, node, observer=observer) for node in nodes])
+    return np.stack([node_traces(space, learners, node, observer=observer) for node in nodes])
 
 
 def carry_out_groups(
@@ -146,7 +143,7 @@ def carry_out_groups(
         done()
     missing = run.progress().missing
     rows = [key for key in plan.keys if key in missing and key[0] == TRACES]
-    tasks: list[Any] = [(plan.space(model), plan.learner, plan.fits.observer, int(row)) for _, model, row in rows]
+    tasks: list[Any] = [(plan.space(model), plan.learners, plan.fits.observer, int(row)) for _, model, row in rows]
     for key, p_hat in _results(row_traces, tasks, rows, workers, dask):
         run.save_record(key, {}, {"p_hat": p_hat})
         done()
@@ -155,7 +152,7 @@ def carry_out_groups(
     tasks = [(plan, root, model, int(number)) for _, model, number in cohorts]
     for key, found in _results(_cohort, tasks, cohorts, workers, dask):
         facts = {"divergences": found.divergences, "r_hat": found.r_hat, "ess": found.ess}
-        run.save_record(key, facts, {"rank": found.rank, "batch_sd": found.batch_sd})
+        run.save_record(key, facts, {"rank": found.rank})
         done()
 
 
@@ -187,7 +184,7 @@ def _loaded(plan: GroupPlan, root: Path, model: str) -> GroupStudy:
         _STUDIES.clear()
         p_hat = all_traces(run, plan, model)
         settings, observer = plan.fits.preset.likelihood, plan.fits.observer
-        traces = SharedTraces(plan.space(model), plan.learner, p_hat, settings, observer)
+        traces = SharedTraces(plan.space(model), plan.learners, p_hat, settings, observer)
         _STUDIES[key] = GroupStudy(traces, prior=plan.prior)
     return _STUDIES[key]
 
@@ -209,9 +206,8 @@ def group_ranks(plan: GroupPlan, run: Run) -> pd.DataFrame:
     for record in run.records():
         if record.key[0] == COHORT:
             _, model, number = record.key
-            rank, batch_sd = (np.asarray(record.arrays[name]) for name in ("rank", "batch_sd"))
             names = [axis.name for axis in plan.space(model).free]
-            rows += rank_rows(model, names, f"group{number}", rank, batch_sd)
+            rows += rank_rows(model, names, f"group{number}", np.asarray(record.arrays["rank"]))
     return pd.DataFrame(rows, columns=list(SBC))
 
 
@@ -227,11 +223,8 @@ def group_notes(run: Run) -> list[str]:
     ]
 
 
-def rank_rows(
-    model: str, parameters: Iterable[str], unit: str, rank: NDArray[Any], batch_sd: NDArray[Any]
-) -> Iterable[tuple[object, ...]]:
-    """Give the rows of one cohort. It is clean if the likelihoods of all its people are."""
-    is_clean = bool(np.all(batch_sd < CLEAN))
+def rank_rows(model: str, parameters: Iterable[str], unit: str, rank: NDArray[Any]) -> Iterable[tuple[object, ...]]:
+    """Give the rows of one cohort."""
     for quantity, of_quantity in zip(QUANTITIES, rank, strict=True):
         for parameter, own in zip(parameters, of_quantity, strict=True):
-            yield "group", model, f"{quantity} of {parameter}", unit, int(own), RANKED, is_clean
+            yield "group", model, f"{quantity} of {parameter}", unit, int(own), RANKED

@@ -166,7 +166,7 @@ def _joined(lattices: Sequence[Lattices]) -> Lattices:
         log_likelihood=np.concatenate([each.log_likelihood for each in lattices]),
         log_evidence=np.concatenate([each.log_evidence for each in lattices]),
         log_evidence_error=np.concatenate([each.log_evidence_error for each in lattices]),
-        n_noisy=sum(each.n_noisy for each in lattices),
+        log_evidence_bias=np.concatenate([each.log_evidence_bias for each in lattices]),
     )
 
 

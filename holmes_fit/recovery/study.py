@@ -38,7 +38,7 @@ GROUPS = "groups"  # within the study
 SUMMARY = "recovery_summary.txt"
 TEXT = (
     *("subject", "model", "parameter", "like", "scale", "at_bound", "warning", "estimator", "measure", "parameter_a"),
-    *("parameter_b", "criterion", "chosen", "against", "rule", "level", "unit", "subset", "verdict"),
+    *("parameter_b", "criterion", "chosen", "against", "rule", "level", "unit", "verdict"),
 )
 
 

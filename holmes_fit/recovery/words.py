@@ -162,21 +162,18 @@ def _calibration_lines(study: Recovery) -> Iterator[str]:
 
 
 def _verdicts(summary: pd.DataFrame, what: str, units: str) -> Iterator[str]:
-    subsets = {"clean": "where the likelihood is precise (batch SD below 1 nat)", "all": f"over all {units}"}
-    for subset, words in subsets.items():
-        own = summary[summary["subset"] == subset]
-        tested = own[~own["verdict"].isin([NO_TEST, TOO_FEW])]
-        failed = [f"{row.parameter} of {row.model}" for row in tested[tested["verdict"] == FAILS].itertuples()]
-        few = list(dict.fromkeys(own.loc[own["verdict"] == TOO_FEW, "model"]))
-        but = f" There are too few {units} of {', '.join(few)} to tell." if few else ""
-        if tested.empty:
-            yield f"{what} {words}: too few {units} to tell."
-        elif failed:
-            yield f"{what} {words} FAILS for {', '.join(failed)}: those posteriors cannot be taken at their word.{but}"
-        else:
-            n = f"all {len(tested)} parameters" if len(tested) > 1 else "the one parameter"
-            n += " that could be tested" if few else ""
-            yield f"{what} {words}: ranks of the truth are uniform for {n}.{but}"
+    tested = summary[~summary["verdict"].isin([NO_TEST, TOO_FEW])]
+    failed = [f"{row.parameter} of {row.model}" for row in tested[tested["verdict"] == FAILS].itertuples()]
+    few = list(dict.fromkeys(summary.loc[summary["verdict"] == TOO_FEW, "model"]))
+    but = f" There are too few {units} of {', '.join(few)} to tell." if few else ""
+    if tested.empty:
+        yield f"{what}: too few {units} to tell."
+    elif failed:
+        yield f"{what} FAILS for {', '.join(failed)}: those posteriors cannot be taken at their word.{but}"
+    else:
+        n = f"all {len(tested)} parameters" if len(tested) > 1 else "the one parameter"
+        n += " that could be tested" if few else ""
+        yield f"{what}: ranks of the truth show no departure from uniform for {n}.{but}"
 
 
 def _with_interval(found: Estimate, percent: bool = False) -> str:

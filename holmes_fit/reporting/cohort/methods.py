@@ -83,13 +83,8 @@ def _likelihood(data: CohortData) -> str:
             f"{observer.get('max_branches')} branches."
         )
     if settings:
-        most, few = settings.get("most_replicates"), settings.get("replicates")
-        more = ""
-        if most != few:
-            limit = settings.get("largest_batch_sd")
-            more = f", and up to {most} where the spread over batches exceeded {limit:g} nats"
         form = told.EXPECTED if settings.get("kind") == "expected" else told.MARGINAL
-        parts.append(form.format(replicates=few, more=more))
+        parts.append(form.format(replicates=settings.get("replicates")))
     return " ".join(parts)
 
 

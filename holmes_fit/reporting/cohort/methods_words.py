@@ -33,12 +33,15 @@ RESPONSE = (
     "dropped out of the likelihood and stayed in the learning sequence."
 )
 MARGINAL = (
-    "A participant's own particles are unobserved, so the likelihood of a person's choices is a mean over {replicates} "
-    "replicate filters{more} (an unbiased estimate; van Opheusden et al., 2020, discuss such noise). The spread over "
-    "eight independent batches of replicates is reported as the noise of each person's log-likelihood."
+    "A participant's own particles are unobserved, so the likelihood of a person's choices is an expectation over "
+    "filters. It was estimated from {replicates} replicate filters at every node of the lattice, as the mean of two "
+    "estimates: the mean over the replicates, averaged with neighbouring nodes by a kernel; and the integral over a "
+    "normal density of their traces of log odds, whose mean and covariance were learned from the node and its "
+    "neighbours (van Opheusden et al., 2020, discuss the noise of simulated likelihoods). Disjoint sets of the "
+    "replicates give the Monte Carlo error of each person's log evidence."
 )
 EXPECTED = (
-    "The observer was taken to average over {replicates} replicate filters{more}, whose mean prediction entered the "
+    "The observer was taken to average over {replicates} replicate filters, whose mean prediction entered the "
     "choice rule."
 )
 POOLING = (

@@ -44,7 +44,6 @@ TEXT = (
     "seen",
     "standing",
     "subject",
-    "subset",
     "term",
     "truth",
     "verdict",
