@@ -123,12 +123,17 @@ searches: env ## Set the optimisers beside a dense grid
 # References take two hours or more on one core, and are kept in reports/fitting/likelihood; stopped, the same command
 # goes on. Real people are left out unless their file is given: `make likelihoods WEATHER=people.csv`.
 WEATHER ?=
-.PHONY: references likelihoods
+.PHONY: references likelihoods decision
 references: env ## Make the references of the bench of the likelihood that are missing
 	"$(BIN)/python" -m benchmarks.likelihood references $(if $(WEATHER),--weather "$(WEATHER)")
 
 likelihoods: env ## Score estimators of the choice likelihood against the references
 	"$(BIN)/python" -m benchmarks.likelihood score $(if $(WEATHER),--weather "$(WEATHER)")
+
+# Takes about an hour on two cores; stopped, it goes on where it was. The plan and the tables are in
+# reports/fitting/decision.
+decision: env ## Let ways of making a likelihood from few filters compete
+	"$(BIN)/python" -m benchmarks.decision run runs/decision
 
 # Some ten minutes on two cores. `make faults FAULTS=--compiled` compiles the kernel anew for every fault in it: an hour.
 faults: env ## Show that the tests notice deliberate faults

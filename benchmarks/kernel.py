@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import io
 import json
-import re
 import subprocess
 import sys
-import tarfile
 import tempfile
 import time
 from collections.abc import Callable
@@ -22,6 +19,7 @@ from types import ModuleType
 
 import numpy as np
 
+from benchmarks.earlier import NAME, lay_out, make_importable
 from benchmarks.tasks import compositional, shape_color, weather
 from holmes_fit.filters import draws, kernel
 from holmes_fit.filters.settings import Settings
@@ -37,7 +35,6 @@ TASKS = {
     "weather": (weather, False),
     "shape-colour": (shape_color, True),
 }
-ROOT = Path(__file__).resolve().parent.parent
 
 
 def settings_of(name: str, particles: int = 200, values: dict[str, float] = VALUES) -> Settings:
@@ -67,15 +64,10 @@ def filter_call(
 
 
 def earlier_kernel(revision: str, folder: Path) -> ModuleType:
-    """Import the kernel of another revision beside today's: the same package under another name."""
-    archive = subprocess.run(["git", "archive", revision, "holmes_fit"], cwd=ROOT, capture_output=True, check=True)
-    with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
-        files.extractall(folder, filter="data")
-    (folder / "holmes_fit").rename(folder / "holmes_fit_earlier")
-    for path in (folder / "holmes_fit_earlier").rglob("*.py"):
-        path.write_text(re.sub(r"\bholmes_fit\b", "holmes_fit_earlier", path.read_text("utf-8")), "utf-8")
-    sys.path.insert(0, str(folder))
-    return importlib.import_module("holmes_fit_earlier.filters.kernel")
+    """Import the kernel of another revision beside today's."""
+    lay_out(revision, folder)
+    make_importable(folder)
+    return importlib.import_module(f"{NAME}.filters.kernel")
 
 
 def cost(earlier: ModuleType | None, seconds: float) -> None:
@@ -138,6 +130,7 @@ def in_fresh_process(code: str) -> dict[str, float]:
 MEMORY = """
 import json, re, numpy as np
 from benchmarks.kernel import KEY, settings_of
+from benchmarks.earlier import NAME, lay_out, make_importable
 from benchmarks.tasks import compositional
 from holmes_fit.filters import kernel
 from holmes_fit.observations import observations_from_matrix

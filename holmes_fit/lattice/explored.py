@@ -5,13 +5,13 @@ of its likelihood is averaged with theirs by a kernel, as the true surface is sm
 its mean from a plane through theirs, and its covariance from all their filters. So a node with R filters has the use of
 up to nine times as many.
 
-The same is done with disjoint *sets* of the filters alone, each as if there were no others. How much they differ is
-what is known of the Monte Carlo error.
+The same is done without each of eight disjoint shares of the filters: what leaving them out changes is what is known
+of the Monte Carlo error.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,13 +22,13 @@ from holmes_fit.likelihood import Replicates, compiled, laplace
 from holmes_fit.likelihood.answers import halves, log_mean, signs_of
 from holmes_fit.likelihood.density import density_of, deviations_of, log_odds_of
 
-SETS = 4
-FEWEST = 2  # filters of a set, so that they can deviate from their mean
-NEGLIGIBLE = 8.0  # nats below the best node, at which sets need not be computed
+SHARES = 8  # of the filters, which are left out in turn
+NEGLIGIBLE = 7.0  # nats below the best node, at which nothing need be left out
 
 EVERYTHING = slice(None)
 
 Rows = slice | NDArray[np.signedinteger]
+Places = Sequence[int] | NDArray[np.signedinteger]
 
 
 class Explored:
@@ -78,17 +78,11 @@ class Explored:
 
     @property
     def sets(self) -> list[Rows]:
-        """Which filters are in each of the disjoint sets; none if the likelihood is exact.
-
-        An averaged observer averages over all filters, and with fewer would be another one; so a set is then all
-        filters but those of the set: the jackknife.
-        """
+        """The filters that are left without each share of them; none if the likelihood is exact."""
         if not self.task.is_noisy:
             return []
-        count = min(SETS, self.replicates // FEWEST)
         number = np.arange(self.replicates)
-        is_own = [number % count == one for one in range(count)]
-        return [number[own if self.task.kind == "marginal" else ~own] for own in is_own]
+        return [number[number % SHARES != share] for share in range(SHARES)]
 
     # ----------------------------------------------------------------------------------------------- likelihoods
 
@@ -100,7 +94,7 @@ class Explored:
         return self._whole
 
     def of_sets(self) -> list[NDArray[np.float64]]:
-        """Return the same from each set of filters alone. Where nodes do not matter, it is that of all filters."""
+        """Return the same without each share of the filters. Where nodes do not matter, nothing is left out."""
         whole = self.log_likelihood
         places = self._that_matter()
         found = []
@@ -126,17 +120,19 @@ class Explored:
         lenders = self._lending[int(np.argmin(away))].lenders
         return [np.concatenate([deviations_of(each.log_odds[i]) for i in lenders]) for each in self._learners]
 
-    def _of(self, rows: Rows, places: Sequence[int] | NDArray[np.intp]) -> NDArray[np.float64]:
+    def _of(self, rows: Rows, places: Places) -> NDArray[np.float64]:
         """Return the log-likelihood by these filters at some of the computed nodes: nodes x response nodes."""
-        total = np.zeros((len(places), int(np.prod(self.response_shape))))
+        if self.is_marginal:
+            of_learners = [halves(plain, smooth) for plain, smooth in self.both_halves(rows, places)]
+        else:
+            of_learners = [learner.plain(rows, self)[places] for learner in self._learners]
+        return np.sum(of_learners, axis=0)
+
+    def both_halves(self, rows: Rows, places: Places) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+        """Yield the plain and the smooth half of each learner's likelihood at some of the computed nodes."""
+        lent = [self._lending[place] for place in places]
         for learner in self._learners:
-            plain = learner.plain(rows, self)
-            if self.is_marginal:
-                smooth = learner.smooth(rows, places, self._lending, self.response)
-                total += halves(_averaged(plain, [self._lending[place] for place in places]), smooth)
-            else:
-                total += plain[places]
-        return total
+            yield _averaged(learner.plain(rows, self), lent), learner.smooth(rows, lent, self.response)
 
     def _that_matter(self) -> NDArray[np.intp]:
         """Return the computed nodes whose mass is not negligible."""
@@ -180,20 +176,17 @@ class _Learner:
         towards = np.ascontiguousarray(given * log_odds[:, answered])
         return compiled.on_grid(towards, given, *explored.response.nodes).reshape(len(log_odds), -1)
 
-    def smooth(
-        self, rows: Rows, places: Sequence[int] | NDArray[np.intp], lent: Sequence[Lending], response: ResponseNodes
-    ) -> NDArray[np.float64]:
-        """Return the likelihood under the density of traces at some nodes: nodes x response nodes."""
+    def smooth(self, rows: Rows, lent: Sequence[Lending], response: ResponseNodes) -> NDArray[np.float64]:
+        """Return the likelihood under the density of traces at the nodes that are lent to: nodes x response nodes."""
         chosen = [each[rows].astype(np.float64) for each in self.log_odds]
         means = np.stack([each.mean(axis=0) for each in chosen])
         deviations = [deviations_of(each) for each in chosen]
         at_knots = []
-        for place in places:
-            own = lent[place]
+        for own in lent:
             pooled = np.concatenate([deviations[lender] for lender in own.lenders])
             density = density_of(own.plane @ means[own.lenders], pooled)
             at_knots.append(laplace.on_grid(*density, self.signs, *response.knots))
-        return response.at_nodes(np.stack(at_knots)).reshape(len(places), -1)
+        return response.at_nodes(np.stack(at_knots)).reshape(len(lent), -1)
 
 
 def _averaged(plain: NDArray[np.float64], lent: Sequence[Lending]) -> NDArray[np.float64]:

@@ -18,7 +18,7 @@ from holmes_fit.spaces import FreeParameter
 
 KERNEL = 0.6  # SD of the kernel by which likelihoods are averaged over neighbours, in their distances
 
-MOST_COARSE = 8  # nodes of a response parameter at which what sets of filters say is kept
+MOST_COARSE = 8  # nodes of a response parameter at which likelihoods without a share of the filters are kept
 
 Node = tuple[int, ...]
 
@@ -34,7 +34,7 @@ def first_nodes(shape: tuple[int, ...]) -> list[NDArray[np.intp]]:
 
 
 def coarse_nodes(learning: tuple[int, ...], response: tuple[int, ...]) -> tuple[NDArray[np.intp], ...]:
-    """Return fewer nodes of each axis, at which what sets of filters say is kept."""
+    """Return fewer nodes of each axis, at which likelihoods without a share of the filters are kept."""
     few = [np.linspace(0, length - 1, min(length, MOST_COARSE)).round().astype(np.intp) for length in response]
     return (*first_nodes(learning), *few)
 

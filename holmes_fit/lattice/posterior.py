@@ -1,8 +1,8 @@
 """From a likelihood on a lattice to the posterior, and to the evidence with its error.
 
-The likelihood of all filters gives the posterior and the evidence. Disjoint sets of the filters give evidences of their
-own, and from these it is known how far that of all may be off: an estimate from k times as many filters has an
-error that is sqrt(k) times smaller than the spread of the sets, and a bias that is k times smaller than theirs.
+The likelihood of all filters gives the posterior and the evidence. How far the evidence may be off is found by leaving
+out one share of the filters after the other, which is the jackknife (Efron & Tibshirani, 1993, "An introduction to the
+bootstrap", chapter 11). It is an error of the logarithm of the estimate, densities and lending included.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Posterior:
     coarse
         By axis, the nodes at which ``of_sets`` is kept.
     of_sets
-        Log-likelihoods by disjoint sets of the filters, sets x coarse nodes; none if the likelihood is exact.
+        Log-likelihoods without each share of the filters, shares x coarse nodes; none if the likelihood is exact.
     """
 
     axes: tuple[FreeParameter, ...]
@@ -91,7 +91,7 @@ def posterior_of(explored: Explored) -> Posterior:
     log_evidence = float(logsumexp(log_joint))
     of_sets = [explored.on_lattice(each) for each in explored.of_sets()]
     evidences = np.array([logsumexp(each + log_prior) for each in of_sets])
-    error, bias = monte_carlo_error(log_evidence, evidences, disjoint=explored.is_marginal)
+    error, bias = jackknife(log_evidence, evidences)
     coarse = coarse_nodes(explored.learning_shape, explored.response_shape)
     return Posterior(
         axes=explored.task.space.free,
@@ -112,25 +112,21 @@ def mass_of(explored: Explored) -> NDArray[np.float64]:
     return np.exp(log_joint - logsumexp(log_joint))
 
 
-def monte_carlo_error(whole: float, sets: NDArray[np.float64], disjoint: bool) -> tuple[float, float]:
-    """Return SD and mean of the error of a logarithm that was estimated from all filters.
+def jackknife(whole: float, without: NDArray[np.float64]) -> tuple[float, float]:
+    """Return SD and mean of the error of an estimate.
 
     Parameters
     ----------
     whole
         The estimate.
-    sets
-        The same from each of the sets; none if there is no error.
-    disjoint
-        Whether a set is a share of the filters, or all filters but that share.
+    without
+        The same without each share of what it was made from; none if there is no error.
     """
-    count = len(sets)
+    count = len(without)
     if count < 2:
         return 0.0, 0.0
-    spread = float(np.std(sets, ddof=1))
-    if disjoint:
-        return float(spread / np.sqrt(count)), float(np.mean(sets) - whole) / (count - 1)
-    return float(spread * (count - 1) / np.sqrt(count)), 0.0
+    error = (count - 1) / np.sqrt(count) * np.std(without, ddof=1)
+    return float(error), float((count - 1) * (np.mean(without) - whole))
 
 
 def _lattice_error(explored: Explored, log_prior: NDArray[np.float64]) -> float:

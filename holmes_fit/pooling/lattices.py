@@ -36,7 +36,7 @@ class CoarseAxis(NamedTuple):
 
 @dataclass(frozen=True)
 class SetLattices:
-    """What one set of the filters says: likelihoods relative to the highest of each person, people x coarse nodes."""
+    """Without one share of the filters: likelihoods relative to the highest of each person, people x coarse nodes."""
 
     axes: tuple[CoarseAxis, ...]
     likelihood: NDArray[np.float64]
@@ -73,7 +73,7 @@ class Lattices:
     log_evidence_error, log_evidence_bias
         SD and mean of its Monte Carlo error.
     sets
-        The same likelihoods by disjoint sets of the filters; none if they are exact.
+        The same likelihoods without each of several disjoint shares of the filters; none if they are exact.
     """
 
     model: str
@@ -189,7 +189,7 @@ def _lattices(model: str, records: Mapping[str, Record]) -> Lattices:
 
 
 def _sets(records: Sequence[Record], axes: tuple[FreeParameter, ...]) -> tuple[SetLattices, ...]:
-    """Return what disjoint sets of the filters say; none if anyone's likelihood is exact."""
+    """Return the likelihoods without each share of the filters; none if anyone's likelihood is exact."""
     counts = [len(record.arrays["of_sets"]) for record in records]
     coarse = tuple(CoarseAxis(axis.positions[records[0].arrays[f"coarse_{axis.name}"]]) for axis in axes)
     return tuple(

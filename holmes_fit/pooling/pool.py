@@ -41,7 +41,7 @@ class LatticeErrors:
     merging
         Of the difference that merging cells makes.
     noise
-        Of its Monte Carlo error, from what disjoint sets of everyone's filters say.
+        Of its Monte Carlo error, from what leaving out each of the disjoint shares of everyone's filters changes.
     """
 
     merging: float
@@ -55,7 +55,7 @@ class LatticeErrors:
             found.append(f"merging cells of the lattice changes the group's log-likelihood by {self.merging:.2f} nats")
         if self.noise > LARGEST_ERROR:
             found.append(
-                f"disjoint sets of filters disagree about the group by {self.noise:.2f} nats: its intervals are too "
+                f"the Monte Carlo error of the group's log-likelihood is {self.noise:.2f} nats: its intervals are too "
                 "narrow by that; fit with more replicates (--preset careful)"
             )
         return found
@@ -231,7 +231,7 @@ def pool_people(
 def lattice_errors(
     lattices: Lattices, merged: MergedLattices, draws: GroupDraws, designs: Designs | None = None
 ) -> LatticeErrors:
-    """Measure what merging costs, and how far disjoint sets of filters disagree, at some draws of the group."""
+    """Measure what merging costs, and how large the Monte Carlo error is, at some draws of the group."""
     some = draws.thinned(FOR_ERRORS)
     people = People(lattices, some, designs)
     merging = people.log_likelihood().sum(axis=1) - People(merged, some, designs).log_likelihood().sum(axis=1)
@@ -241,13 +241,14 @@ def lattice_errors(
 def _noise(lattices: Lattices, draws: GroupDraws, designs: Designs | None) -> float:
     """Return the SD of the Monte Carlo error of the group's log-likelihood, as far as it differs between draws.
 
-    Every set is a share of the filters, so that the error of all of them is smaller by the root of their number.
+    By the jackknife: see ``lattice.posterior``.
     """
     if len(lattices.sets) < 2:
         return 0.0
     by_set = np.stack([People(each, draws, designs).log_likelihood().sum(axis=1) for each in lattices.sets])
     relative = by_set - by_set.mean(axis=1, keepdims=True)
-    return float(np.sqrt(relative.var(axis=0, ddof=1).mean() / len(by_set)))
+    count = len(by_set)
+    return float((count - 1) * np.sqrt(relative.var(axis=0, ddof=1).mean() / count))
 
 
 def prior_draws(axes: Sequence[MergedAxis], prior: GroupPrior, n: int, seed: int) -> GroupDraws:

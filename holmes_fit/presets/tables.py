@@ -11,7 +11,7 @@ from holmes_fit.protocols.base import Count, Name, Part
 
 STANDINGS = ("fixed", "tied", "free")  # what a parameter can be; the last word on it replaces the words before
 
-Replicates = Annotated[int, Field(ge=8, le=4096, multiple_of=8)]  # dealt out to eight batches
+Replicates = Annotated[int, Field(ge=8, le=4096, multiple_of=8)]  # in eight shares
 
 
 class LikelihoodSettings(Part):
@@ -28,7 +28,7 @@ class LikelihoodSettings(Part):
     """
 
     kind: Literal["marginal", "expected"] = "marginal"
-    replicates: Replicates = 48
+    replicates: Replicates = 32
     largest_error: Annotated[float, Field(gt=0)] = 0.5
 
 

@@ -29,7 +29,7 @@ from holmes_fit.simulation import simulate
 from holmes_fit.spaces import Space
 from holmes_fit.trials import MISSED, Learner
 
-POOL = 192  # filters at each node, from which a person takes 48 at the defaults
+POOL = 128  # filters at each node, from which a person takes 32 at the defaults
 
 
 def shared_learners(protocol: str, seed: int) -> tuple[Learner, ...]:

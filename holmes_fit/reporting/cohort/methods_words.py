@@ -37,8 +37,9 @@ MARGINAL = (
     "filters. It was estimated from {replicates} replicate filters at every node of the lattice, as the mean of two "
     "estimates: the mean over the replicates, averaged with neighbouring nodes by a kernel; and the integral over a "
     "normal density of their traces of log odds, whose mean and covariance were learned from the node and its "
-    "neighbours (van Opheusden et al., 2020, discuss the noise of simulated likelihoods). Disjoint sets of the "
-    "replicates give the Monte Carlo error of each person's log evidence."
+    "neighbours (van Opheusden et al., 2020, discuss the noise of simulated likelihoods). The "
+    "Monte Carlo error of each person's log evidence was found by leaving out one eighth of the replicates after the "
+    "other (jackknife)."
 )
 EXPECTED = (
     "The observer was taken to average over {replicates} replicate filters, whose mean prediction entered the "
