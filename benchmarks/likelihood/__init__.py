@@ -1,14 +1,12 @@
 """The bench of the choice likelihood: estimators from few filters, held against references from very many.
 
-An estimator is given the p-hat traces of R filters at one point of the learning parameters, the choices, and the
-response parameters. The truth is the logarithm of the expectation over filters of the product over trials.
+An estimator is given the p-hat traces of R filters at one point of the learning parameters and at the points that would
+be its neighbours on a lattice, the choices, and the response parameters. The truth is the logarithm of the expectation
+over filters of the product over trials.
 
 ``cases``       who is asked where: drawn once, by the rules in ``cases.toml``
 ``references``  the truth, by brute force or by tempering over luck
 ``tempering``   a sampler over the luck of filters, for cases that brute force cannot decide
-``responses``   the log probability of a choice and its derivatives in the log odds of p-hat
-``traces``      densities over traces, fitted to few filters
-``integrals``   the choices integrated over such a density
 ``estimators``  the registry
 ``scores``      estimators against references
 

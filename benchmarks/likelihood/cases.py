@@ -137,7 +137,7 @@ def best_on_grid(model: str, learners: tuple[Learner, ...], own: dict[str, Any])
     for alpha, omega in product(*levels):
         values = {"alpha": alpha, "omega": omega}
         traces = traces_of(find_model(model), learners, values, Observer(), 0, Replicates(own["filters"]))
-        on_grid = likelihood_of(traces).on_grid(BETAS, LAPSES, np.zeros(1)).sum(axis=0)[..., 0]
+        on_grid = likelihood_of(traces).on_grid(BETAS, LAPSES, np.zeros(1))[..., 0]
         if on_grid.max() > highest:
             highest = on_grid.max()
             beta, lapse = np.unravel_index(int(np.argmax(on_grid)), on_grid.shape)

@@ -9,46 +9,62 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from benchmarks.likelihood.cases import KEPT, Case, at_hand
-from benchmarks.likelihood.estimators import ESTIMATORS, Estimate
+from benchmarks.likelihood.cases import KEPT, LEARNING, Case, at_hand
+from benchmarks.likelihood.estimators import ESTIMATORS, OFFSETS, Estimate
 from benchmarks.likelihood.references import NONE
 from holmes_fit.likelihood import Replicates, Traces, traces_of
 from holmes_fit.models import Observer
+from holmes_fit.presets import load_preset
 
 SETS, FILTERS = 6, 64
 SEED = 303  # of the draws; references have others
+A_POINT = 1 << 12  # numbers of the replicates of a point
 KEY = ["case", "estimator", "filters"]
 CACHE = Path("runs") / "likelihood"
 
 
+def points_around(case: Case) -> list[dict[str, float]]:
+    """Return the point that is asked, and those that would be its neighbours on a lattice: two of its spacings away."""
+    axes = {axis.name: axis for axis in load_preset("default").space(case.asked_model).learning}
+    return [
+        case.values | {name: case.values[name] * float(np.exp(2 * step * axes[name].spacing)) for name, step in moved}
+        for moved in (zip(LEARNING, offset, strict=True) for offset in OFFSETS)
+    ]
+
+
 def sets_of_traces(case: Case, weather: Path | None, filters: int = FILTERS, cache: Path = CACHE) -> list[Traces]:
-    """Return the traces of at most ``SETS`` sets of so many filters for one case, from the cache if they are there."""
+    """Return at most ``SETS`` sets of so many filters for one case, from the cache if they are there.
+
+    For every learner: points x filters x trials.
+    """
     path = cache / f"{case.name}.npz"
     if not path.exists():
         learners = case.learners(weather)
-        all_sets = Replicates(SETS * FILTERS)
-        traces = traces_of(case.asked_model, learners, case.values, Observer(), SEED, all_sets)
         cache.mkdir(parents=True, exist_ok=True)
-        arrays = {f"p_hat_{i}": each for i, each in enumerate(traces.p_hat)}
-        np.savez(path, **arrays, **{f"choices_{i}": each for i, each in enumerate(traces.choices)})
+        at_points = [
+            traces_of(
+                case.asked_model, learners, values, Observer(), SEED, Replicates(SETS * FILTERS, A_POINT * number)
+            )
+            for number, values in enumerate(points_around(case))
+        ]
+        arrays = {f"p_hat_{i}": np.stack([each.p_hat[i] for each in at_points]) for i in range(len(learners))}
+        np.savez(path, **arrays, **{f"choices_{i}": each.choices for i, each in enumerate(learners)})
     with np.load(path) as kept:
         count = len(kept.files) // 2
-        read = Traces(*(tuple(kept[f"{name}_{i}"] for i in range(count)) for name in ("p_hat", "choices")))
-    return read.batches(SETS * FILTERS // filters)[:SETS]
+        p_hat, choices = ([kept[f"{name}_{i}"] for i in range(count)] for name in ("p_hat", "choices"))
+    parts = range(0, min(SETS * filters, SETS * FILTERS), filters)
+    return [Traces(tuple(each[:, first : first + filters] for each in p_hat), tuple(choices)) for first in parts]
 
 
 def score_case(case: Case, sets: list[Traces], name: str, estimate: Estimate) -> dict[str, object]:
     """Return the estimates of one estimator for one case: mean and SD over sets, and seconds for one set."""
     begun = time.process_time()
-    values = [
-        estimate(each.p_hat, each.choices, case.response, np.random.default_rng([SEED, number]))
-        for number, each in enumerate(sets)
-    ]
+    values = [estimate(each.p_hat, each.choices, case.response) for each in sets]
     seconds = (time.process_time() - begun) / len(sets)
     return {
         "case": case.name,
         "estimator": name,
-        "filters": len(sets[0].p_hat[0]),
+        "filters": sets[0].p_hat[0].shape[1],
         "mean": np.mean(values),
         "sd": np.std(values, ddof=1),
         "seconds": seconds,
@@ -79,7 +95,7 @@ def score(
 def _warm_up(case: Case, sets: list[Traces], chosen: dict[str, Estimate]) -> None:
     """Compile before anything is timed."""
     for estimate in chosen.values():
-        estimate(sets[0].p_hat, sets[0].choices, case.response, np.random.default_rng(0))
+        estimate(sets[0].p_hat, sets[0].choices, case.response)
 
 
 def _with_earlier(table: pd.DataFrame, path: Path) -> pd.DataFrame:
