@@ -14,6 +14,7 @@ nodes or people, so that it is compiled once for all group models, and kept besi
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,10 @@ from holmes_fit.pooling.arrays import Work
 
 LEAST = float(np.finfo(np.float32).tiny)  # below this, relative to the highest, a sum in single precision can be zero
 
-# Expressions of whole arrays would take several times as long to compile as the loops below.
-compiled: Any = njit(cache=True, nogil=True, error_model="numpy")
+# Expressions of whole arrays would take several times as long to compile as the loops below, and so would a way from
+# Python into every function, with as many arrays as these are given: only the last one has it.
+_inner: Any = partial(njit, cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+compiled: Any = _inner(error_model="numpy")
 
 
 @compiled
@@ -97,7 +100,7 @@ def slopes_of_weights(grid, first, last, mean, spread, shares, by_cell, by_mean,
             by_spread[axis] += slope * distance**2 / variance**2 * spread[axis]
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+@_inner(fastmath={"reassoc", "contract", "nsz"})
 def weighted_sums(likelihood, rows, columns, left, right, over_right, over_left):
     """Put the sums of likelihood x right, by row, and of left x likelihood, by column, into the last two."""
     for column in range(columns):
@@ -314,7 +317,7 @@ def slopes_of_group(priors, share, mean, spread, log_excess, by_mean, by_spread,
     return log_shares - 0.5 * squares - 0.5 * squares_of_excess
 
 
-@compiled
+@njit(cache=True, nogil=True, error_model="numpy")
 def log_density(point, grid, priors, people):
     """Return the log-density at a point, and its slopes.
 
