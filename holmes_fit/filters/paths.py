@@ -39,7 +39,7 @@ def sample_paths(states, tree, settings, tables, key, replicate, trial, slots, g
         if _take_branches(tree, count, slots, going):
             _open_nodes(tree, slots, going)
         is_last_level = level + 1 == settings.max_depth
-        n_runs = 0 if is_last_level else _keep_going(tables.stop_probability[level], count, n_runs, going)
+        n_runs = np.int64(0) if is_last_level else _keep_going(tables.stop_probability[level], count, n_runs, going)
         level += 1
 
 
