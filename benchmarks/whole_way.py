@@ -2,8 +2,8 @@
 
 People are simulated, and then ``holmes-fit check``, ``fit``, ``pool``, ``compare`` and ``report`` are called as on the
 command line, for cohorts of several sizes. Run with ``python -m benchmarks.whole_way FOLDER``; nothing else should be
-running. Writes ``seconds.csv`` and ``seconds.png`` there. ``--people 6,25`` takes other sizes, ``--preset default``
-the default effort for the fits instead of the quick one.
+running. What an earlier call has compiled is used. Writes ``seconds.csv`` and ``seconds.png`` there. ``--people 6,25``
+takes other sizes, ``--preset default`` the default effort for the fits instead of the quick one.
 """
 
 from __future__ import annotations

@@ -12,11 +12,12 @@ from pymc.blocking import DictToArrayBijection
 from pytensor.configdefaults import config
 from scipy.special import logsumexp
 from scipy.stats import kstest, multivariate_normal, norm
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from holmes_fit.errors import InputError
 from holmes_fit.pooling import GroupPrior, Sampling, in_words, pool_people, prior_predictive
 from holmes_fit.pooling.density import Density, GroupTerm
-from holmes_fit.pooling.draws import GroupDraws, People, node_weights
+from holmes_fit.pooling.draws import GroupDraws, People, Weights, node_weights
 from holmes_fit.pooling.lattices import Lattices, merge
 from holmes_fit.pooling.model import pymc_model
 from holmes_fit.pooling.pool import Pooled, lattice_errors
@@ -75,6 +76,19 @@ def test_mass_of_a_person_is_that_of_a_normal_posterior() -> None:
     draws = draws_of(rng, 3, 1)
     each = [People(lattices, draws.chosen(np.array([k]))).mass(1) for k in range(3)]
     np.testing.assert_allclose(People(lattices, draws).mass(1), np.mean(each, axis=0), atol=1e-12)
+
+
+def test_people_are_held_against_their_group_on_one_thread() -> None:
+    rng = np.random.default_rng(SEED)
+    lattices, draws, threads = cohort(3, rng), draws_of(rng, 2, 1), []
+
+    def looking(weights: Weights) -> Weights:
+        threads.extend(pool["num_threads"] for pool in threadpool_info())
+        return weights
+
+    with threadpool_limits(2):
+        People(lattices, draws).log_likelihood(looking)
+    assert set(threads) == {1}
 
 
 def test_covariates_move_the_mean_of_each_person() -> None:

@@ -36,6 +36,7 @@ from holmes_fit.filters.resampling import find_parents, keep_history, multinomia
 from holmes_fit.filters.settings import History, Settings
 from holmes_fit.filters.state import (
     forget,
+    inner,
     is_full,
     is_tree_full,
     new_going,
@@ -115,7 +116,7 @@ def _run(cues, outcome, feedback, length_normalized, settings, key, luck, p_hat,
 
     for row in range(p_hat.shape[0]):
         forget(states, tree, slots, settings.shared_counts)
-        trial = 0
+        trial = np.int64(0)  # a plain 0 would be a type of its own, and all be compiled once more for it
         while trial < n_trials:
             if is_full(states, most_new[0], settings.max_branches):
                 states = widened(states, most_new[0])
@@ -128,7 +129,7 @@ def _run(cues, outcome, feedback, length_normalized, settings, key, luck, p_hat,
     return tree.parent[:size].copy(), tree.branch[:size].copy(), tree.level[:size].copy()
 
 
-@njit(cache=True, _nrt=False, error_model="numpy")  # type: ignore[call-overload]
+@inner(_nrt=False, error_model="numpy")
 def _filter(trials, settings, tables, key, luck, first_trial, most_new, memory, history):
     """Filter from one trial on as far as the memory goes, and return the trial that comes next."""
     cues, outcome, feedback, length_normalized = trials
@@ -180,7 +181,7 @@ class _Tables(NamedTuple):
     multiplies: bool  # whether no product of likelihoods can leave the range of floating-point numbers
 
 
-@njit(cache=True)
+@inner()
 def _tables(settings, n_trials, n_cues, length_normalized):
     """Look up beforehand what trials will ask for.
 

@@ -22,7 +22,7 @@ _TWO = np.uint64(2)
 @step
 def sample_paths(states, tree, settings, tables, key, replicate, trial, slots, going):
     """Draw every slot's path from the prior, level by level, and leave in ``slots.node`` where it ends."""
-    n_runs = slots.n_runs[0]
+    n_runs = np.int64(slots.n_runs[0])
     for slot in range(settings.particles):
         going.slot[slot] = slots.order[slot]
         slots.node[slot] = ROOT
@@ -30,7 +30,7 @@ def sample_paths(states, tree, settings, tables, key, replicate, trial, slots, g
         going.state[run] = slots.state[run]
         going.begin[run] = slots.begin[run]
     going.begin[n_runs] = settings.particles
-    level = 0
+    level = np.int64(0)
     while n_runs > 0:
         count = going.begin[n_runs]
         draws.fill_pairs(key, replicate, trial, level, going.slot, count, going.u_branch, going.u_stop)
@@ -39,7 +39,7 @@ def sample_paths(states, tree, settings, tables, key, replicate, trial, slots, g
         if _take_branches(tree, count, slots, going):
             _open_nodes(tree, slots, going)
         is_last_level = level + 1 == settings.max_depth
-        n_runs = 0 if is_last_level else _keep_going(tables.stop_probability[level], count, n_runs, going)
+        n_runs = np.int64(0) if is_last_level else _keep_going(tables.stop_probability[level], count, n_runs, going)
         level += 1
 
 

@@ -19,7 +19,7 @@ def systematic_offspring(total_weight, first, slots, successors):
     upper_end = 0.0
     placed = np.int64(0)
     last = 0
-    n_dead, n_several = 0, 0
+    n_dead, n_several = np.int64(0), np.int64(0)
     for slot in range(n_slots):
         own = weight[successor[slot]]
         upper_end += own * per_point
@@ -65,7 +65,7 @@ def _register(slot, n_dead, n_several, slots, successors):
 @step
 def _register_all(slots, successors):
     """Enter all slots in the two lists anew."""
-    n_dead, n_several = 0, 0
+    n_dead, n_several = np.int64(0), np.int64(0)
     for slot in range(len(slots.successor)):
         successors.copies[slots.successor[slot]] = 0
     for slot in range(len(slots.successor)):

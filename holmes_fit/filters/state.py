@@ -7,15 +7,20 @@ trial.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+# Compiles what only compiled code calls, and spares it a way in from Python: to open that many tuples of arrays would
+# take as long to compile as the rest.
+inner: Any = partial(njit, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
 # Compiles a step of the filter. The step borrows its arrays and neither makes nor keeps any, so numba need not count
 # references to them: with a dozen arrays a step, that would take longer than many of the steps.
-step: Any = njit(cache=True, _nrt=False, forceinline=True, error_model="numpy")  # type: ignore[call-overload]
+step: Any = inner(_nrt=False, forceinline=True, error_model="numpy")
 
 ROOT = 0  # the node above level 0
 NOBODY = np.uint32(0xFFFF_FFFF)
@@ -134,7 +139,7 @@ def words_a_leaf(n_cues):
     return 1 + (2 * n_cues + 3 + 3) // 4
 
 
-@njit(cache=True)
+@inner()
 def new_states(n_states, max_depth, n_cues):
     """Make room for states that know nothing."""
     ends = np.zeros(n_states * max_depth * _FIRST_BRANCHES, dtype=np.int32)
@@ -158,13 +163,13 @@ def new_states(n_states, max_depth, n_cues):
     )
 
 
-@njit(cache=True)
+@inner()
 def new_tree():
     """Make room for a tree that has only its root."""
     return _tree_with_room(_FIRST_NODES, _FIRST_BRANCHES)
 
 
-@njit(cache=True)
+@inner()
 def new_slots(n_slots):
     """Make room for particles."""
     return Slots(
@@ -185,7 +190,7 @@ def new_slots(n_slots):
     )
 
 
-@njit(cache=True)
+@inner()
 def new_going(n_slots):
     """Make room for paths that are being drawn."""
     room = n_slots + int(BLOCK)
@@ -201,7 +206,7 @@ def new_going(n_slots):
     )
 
 
-@njit(cache=True)
+@inner()
 def new_successors(n_slots):
     """Make room for what states become."""
     return Successors(
@@ -219,14 +224,14 @@ def new_successors(n_slots):
     )
 
 
-@njit(cache=True)
+@inner()
 def new_seen(n_cues):
     """Make room for what a trial shows."""
     words = np.empty(words_a_leaf(n_cues) - 1, dtype=np.uint64)
     return Seen(entry=np.empty(n_cues, dtype=np.uint32), words=words, counts=words.view(np.uint16))
 
 
-@njit(cache=True)
+@inner()
 def forget(states, tree, slots, shared_counts):
     """Start anew: all slots hold one blank state, or a state each where they write into tables of their own."""
     n_slots = len(slots.order)
@@ -265,7 +270,7 @@ def copy_rows(source, source_begin, source_length, target, target_begin, target_
             target[target_begin + row * target_length + entry] = source[source_begin + row * source_length + entry]
 
 
-@njit(cache=True)
+@inner()
 def widened(states, most_new_branches):
     """Return the same states with more room: for branches, for leaves, or for both."""
     n_states, max_depth = states.trail.shape
@@ -310,7 +315,7 @@ def is_tree_full(tree, n_nodes, n_branches):
     return tree.size[0] + n_nodes > len(tree.parent) or n_branches > tree.fan
 
 
-@njit(cache=True)
+@inner()
 def widened_tree(tree, n_nodes, n_branches):
     """Return the same tree with room for twice as many nodes."""
     size = tree.size[0]
@@ -327,7 +332,7 @@ def widened_tree(tree, n_nodes, n_branches):
     return wider
 
 
-@njit(cache=True)
+@inner()
 def _tree_with_room(n_nodes, n_branches):
     tree = Tree(
         size=np.ones(1, dtype=np.int32),

@@ -14,87 +14,23 @@ nodes or people, so that it is compiled once for all group models, and kept besi
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
+
+from holmes_fit.pooling.arrays import Work
 
 LEAST = float(np.finfo(np.float32).tiny)  # below this, relative to the highest, a sum in single precision can be zero
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+# Expressions of whole arrays would take several times as long to compile as the loops below, and so would a way from
+# Python into every function, with as many arrays as these are given: only the last one has it.
+_inner: Any = partial(njit, cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+compiled: Any = _inner(error_model="numpy")
 
 
-class Grid(NamedTuple):
-    """All axes of the merged lattices of all models, one after another, in each model those on the left first.
-
-    Parameters
-    ----------
-    positions
-        Of all nodes as they were fitted.
-    first_node, first_cell
-        Where an axis begins among the nodes, and among the merged cells; and the end of the last.
-    cell_of
-        The merged cell of each node.
-    lost_variance
-        By axis; see ``MergedAxis``.
-    first_axis
-        Where a model begins among the axes; and the end of the last.
-    n_left
-        By model, how many axes are on the left.
-    """
-
-    positions: Floats
-    first_node: Integers
-    first_cell: Integers
-    cell_of: Integers
-    lost_variance: Floats
-    first_axis: Integers
-    n_left: Integers
-
-
-class Priors(NamedTuple):
-    """What is held likely beforehand: by axis, as in ``Scaled``; by effect, its SD; and of the frequencies."""
-
-    mean: Floats
-    mean_sd: Floats
-    lowest_mean: Floats
-    highest_mean: Floats
-    log_excess: Floats
-    log_excess_sd: Floats
-    least_spread: Floats
-    effect_sd: Floats
-    concentration: float
-
-
-class People(NamedTuple):
-    """The people.
-
-    Parameters
-    ----------
-    likelihood
-        The lattices of all models, people x rows x columns each, relative to everyone's highest.
-    first_value
-        Where a model begins in ``likelihood``; and the end of the last.
-    highest
-        Models x people, the highest log-likelihood of each person.
-    columns, axis_of_effect
-        People x effects: what the means of some axes depend on, and which axes.
-    group_of, n_groups
-        Everyone's group, and how many of them have frequencies of their own.
-    """
-
-    likelihood: NDArray[np.float32]
-    first_value: Integers
-    highest: Floats
-    columns: Floats
-    axis_of_effect: Integers
-    group_of: Integers
-    n_groups: int
-
-
-@njit(cache=True, nogil=True)
+@compiled
 def cell_weights(grid, first, last, mean, spread, shares, cells):
     """Put a normal density at the nodes of some axes, made to sum to 1 over each, into shares and merged cells."""
     for axis in range(first, last):
@@ -107,38 +43,48 @@ def cell_weights(grid, first, last, mean, spread, shares, cells):
         for node in range(begin, end):
             shares[node] = np.exp(factor * ((grid.positions[node] - mean[axis]) ** 2 - nearest))
             total += shares[node]
-        cells[grid.first_cell[axis] : grid.first_cell[axis + 1]] = 0.0
+        for cell in range(grid.first_cell[axis], grid.first_cell[axis + 1]):
+            cells[cell] = 0.0
         for node in range(begin, end):
             shares[node] /= total
             cells[grid.cell_of[node]] += shares[node]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def jointly(grid, first, last, cells):
     """Return the products of the weights of all combinations of cells, the last axis running fastest."""
-    joint = np.ones(1)
+    size = 1
     for axis in range(first, last):
-        own = cells[grid.first_cell[axis] : grid.first_cell[axis + 1]]
-        joint = (joint.reshape(-1, 1) * own.reshape(1, -1)).ravel()
+        size *= grid.first_cell[axis + 1] - grid.first_cell[axis]
+    joint = np.empty(size)
+    joint[0] = 1.0
+    known = 1
+    for axis in range(first, last):
+        begin, own = grid.first_cell[axis], grid.first_cell[axis + 1] - grid.first_cell[axis]
+        for i in range(known - 1, -1, -1):  # from the end, so that nothing is overwritten before it is read
+            before = joint[i]
+            for j in range(own):
+                joint[i * own + j] = before * cells[begin + j]
+        known *= own
     return joint
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def slopes_of_joint(grid, first, last, cells, slope, by_cell):
-    """Put slopes by the weights of single axes into ``by_cell``, from those by their products."""
+    """Put slopes by the weights of single axes into ``by_cell``, from those by their products, which are used up."""
     for axis in range(last - 1, first - 1, -1):
-        own = cells[grid.first_cell[axis] : grid.first_cell[axis + 1]]
+        begin, own = grid.first_cell[axis], grid.first_cell[axis + 1] - grid.first_cell[axis]
         before = jointly(grid, first, axis, cells)
-        earlier = np.zeros(len(before))
         for i in range(len(before)):
-            for j in range(len(own)):
-                above = slope[i * len(own) + j]
-                earlier[i] += above * own[j]
-                by_cell[grid.first_cell[axis] + j] += above * before[i]
-        slope = earlier
+            earlier = 0.0
+            for j in range(own):
+                above = slope[i * own + j]
+                earlier += above * cells[begin + j]
+                by_cell[begin + j] += above * before[i]
+            slope[i] = earlier
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def slopes_of_weights(grid, first, last, mean, spread, shares, by_cell, by_mean, by_spread):
     """Add slopes by mean and spread to those that are there, from slopes by the weights of cells."""
     for axis in range(first, last):
@@ -154,119 +100,224 @@ def slopes_of_weights(grid, first, last, mean, spread, shares, by_cell, by_mean,
             by_spread[axis] += slope * distance**2 / variance**2 * spread[axis]
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
-def weighted_sums(likelihood, left, right, over_right, over_left):
+@_inner(fastmath={"reassoc", "contract", "nsz"})
+def weighted_sums(likelihood, rows, columns, left, right, over_right, over_left):
     """Put the sums of likelihood x right, by row, and of left x likelihood, by column, into the last two."""
-    rows, columns = likelihood.shape
-    over_left[:] = 0.0
+    for column in range(columns):
+        over_left[column] = 0.0
     for row in range(rows):
+        own = likelihood[row * columns : (row + 1) * columns]
         total = np.float32(0.0)
         for column in range(columns):
-            total += likelihood[row, column] * right[column]
+            total += own[column] * right[column]
         over_right[row] = total
-        weight = left[row]
+        weight = np.float32(left[row])
         for column in range(columns):
-            over_left[column] += weight * likelihood[row, column]
+            over_left[column] += weight * own[column]
 
 
-@njit(cache=True, nogil=True)
-def forward(grid, model, likelihood, highest, centres, spread):
-    """Return everyone's log-likelihood under the group of one model, and what ``backward`` needs to find its slopes.
+@compiled
+def forward(grid, people, model, centres, spread, log_likelihood, work):
+    """Put everyone's log-likelihood under the group of one model aside, and what ``backward`` needs for its slopes.
 
     Parameters
     ----------
-    grid, model
-        The axes, and whose of them are meant.
-    likelihood, highest
-        People x rows x columns, and people.
+    grid, people, model
+        The axes, the people, and the model that is meant.
     centres
         The group's means, by axis: a row for each person, or one for all.
     spread
         Of the group, by axis.
+    log_likelihood, work
+        What is written to.
     """
-    people, rows, columns = likelihood.shape
     first, last = grid.first_axis[model], grid.first_axis[model + 1]
-    middle = first + grid.n_left[model]
-    shares, cells = np.empty((len(centres), len(grid.positions))), np.empty((len(centres), grid.first_cell[-1]))
-    log_likelihood, total = np.empty(people), np.zeros(people)
-    over_right = np.empty((people, rows), dtype=np.float32)
-    over_left = np.empty((people, columns), dtype=np.float32)
-    cell_weights(grid, middle, last, centres[0], spread, shares[0], cells[0])
-    right = jointly(grid, middle, last, cells[0]).astype(np.float32)
+    middle, n_people = first + grid.n_left[model], people.highest.shape[1]
+    rows, columns = sides(grid, model)
+    cell_weights(grid, middle, last, centres[0], spread, work.shares[0], work.cells[0])
+    right = _in_single_precision(jointly(grid, middle, last, work.cells[0]))
     left = np.ones(1)
-    for person in range(people):
+    for person in range(n_people):
         if person < len(centres):
-            cell_weights(grid, first, middle, centres[person], spread, shares[person], cells[person])
-            left = jointly(grid, first, middle, cells[person])
-        weighted_sums(likelihood[person], left.astype(np.float32), right, over_right[person], over_left[person])
+            cell_weights(grid, first, middle, centres[person], spread, work.shares[person], work.cells[person])
+            left = jointly(grid, first, middle, work.cells[person])
+        own = people.likelihood[people.first_value[model] + person * rows * columns :]
+        over_right = work.over_right[n_people * grid.first_row[model] + person * rows :]
+        over_left = work.over_left[n_people * grid.first_column[model] + person * columns :]
+        weighted_sums(own, rows, columns, left, right, over_right, over_left)
+        total = 0.0
         for row in range(rows):
-            total[person] += left[row] * over_right[person, row]
-        log_likelihood[person] = np.log(max(total[person], LEAST)) + highest[person]
-    return log_likelihood, (shares, cells, total, over_right, over_left)
+            total += left[row] * over_right[row]
+        work.total[model, person] = total
+        log_likelihood[model, person] = np.log(max(total, LEAST)) + people.highest[model, person]
 
 
-@njit(cache=True, nogil=True)
-def backward(grid, model, centres, spread, sums, counts, by_mean, by_spread):
+@compiled
+def sides(grid, model):
+    """Return how many rows and columns a lattice of a model has."""
+    return grid.first_row[model + 1] - grid.first_row[model], grid.first_column[model + 1] - grid.first_column[model]
+
+
+@compiled
+def _in_single_precision(values):
+    found = np.empty(len(values), dtype=np.float32)
+    for place in range(len(values)):
+        found[place] = values[place]
+    return found
+
+
+@compiled
+def backward(grid, model, centres, spread, work, counts, by_mean, by_spread):
     """Add the slopes of the group of one model to those by everyone's mean (or that of all), and by the spread.
 
     Parameters
     ----------
-    grid, model, centres, spread
-        As in ``forward``.
-    sums
-        What it has returned.
+    grid, model, centres, spread, work
+        As in ``forward``, which has filled ``work``.
     counts
-        By person, how much the log-likelihood counts.
+        Models x people, how much the log-likelihood counts.
     by_mean, by_spread
         What is added to.
     """
-    shares, cells, total, over_right, over_left = sums
     first, last = grid.first_axis[model], grid.first_axis[model + 1]
-    middle = first + grid.n_left[model]
-    by_cell = np.zeros(cells.shape)
-    by_right, by_left = np.zeros(over_left.shape[1]), np.zeros(over_right.shape[1])
-    for person in range(len(total)):
-        relative = counts[person] / total[person] if total[person] > LEAST else 0.0
-        by_right += relative * over_left[person]
-        by_left += relative * over_right[person]
-        if person == len(total) - 1 or len(centres) > 1:
+    middle, people = first + grid.n_left[model], counts.shape[1]
+    rows, columns = sides(grid, model)
+    first_row, first_column = people * grid.first_row[model], people * grid.first_column[model]
+    by_cell = np.zeros(work.cells.shape)
+    by_right, by_left = np.zeros(columns), np.zeros(rows)
+    for person in range(people):
+        total = work.total[model, person]
+        relative = counts[model, person] / total if total > LEAST else 0.0
+        for column in range(columns):
+            by_right[column] += relative * work.over_left[first_column + person * columns + column]
+        for row in range(rows):
+            by_left[row] += relative * work.over_right[first_row + person * rows + row]
+        if person == people - 1 or len(centres) > 1:
             row = min(person, len(centres) - 1)
-            slopes_of_joint(grid, first, middle, cells[row], by_left, by_cell[row])
-            slopes_of_weights(
-                grid, first, middle, centres[row], spread, shares[row], by_cell[row], by_mean[row], by_spread
-            )
+            shares, cells, own = work.shares[row], work.cells[row], by_cell[row]
+            slopes_of_joint(grid, first, middle, cells, by_left, own)
+            slopes_of_weights(grid, first, middle, centres[row], spread, shares, own, by_mean[row], by_spread)
             by_left[:] = 0.0
-    slopes_of_joint(grid, middle, last, cells[0], by_right, by_cell[0])
-    slopes_of_weights(grid, middle, last, centres[0], spread, shares[0], by_cell[0], by_mean[0], by_spread)
+    slopes_of_joint(grid, middle, last, work.cells[0], by_right, by_cell[0])
+    slopes_of_weights(grid, middle, last, centres[0], spread, work.shares[0], by_cell[0], by_mean[0], by_spread)
 
 
-@njit(cache=True, nogil=True)
-def log_frequencies(free):
+@compiled
+def log_frequencies(point, n_groups, n_models):
     """Return the logarithms of frequencies (groups x models) from free numbers, one less a group."""
-    groups, models = free.shape[0], free.shape[1] + 1
-    found = np.zeros((groups, models))
-    for group in range(groups):
-        found[group, : models - 1] = free[group]
-        found[group, models - 1] = -np.sum(free[group])
-        highest = found[group].max()
-        found[group] -= highest + np.log(np.sum(np.exp(found[group] - highest)))
+    found = np.empty((n_groups, n_models))
+    for group in range(n_groups):
+        last = 0.0
+        for model in range(n_models - 1):
+            found[group, model] = point[group * (n_models - 1) + model]
+            last += found[group, model]
+        found[group, n_models - 1] = -last
+        highest, total = -np.inf, 0.0
+        for model in range(n_models):
+            highest = max(highest, found[group, model])
+        for model in range(n_models):
+            total += np.exp(found[group, model] - highest)
+        for model in range(n_models):
+            found[group, model] -= highest + np.log(total)
     return found
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def follow(log_frequency, group_of, log_likelihood, chances):
     """Return the log-likelihood of a mixture, and put the chances of each model to be a person's (x people) aside."""
     value = 0.0
-    for person in range(log_likelihood.shape[1]):
-        joint = log_frequency[group_of[person]] + log_likelihood[:, person]
-        highest = joint.max()
-        total = np.sum(np.exp(joint - highest))
-        chances[:, person] = np.exp(joint - highest) / total
+    n_models, n_people = log_likelihood.shape
+    for person in range(n_people):
+        own = log_frequency[group_of[person]]
+        highest, total = -np.inf, 0.0
+        for model in range(n_models):
+            highest = max(highest, own[model] + log_likelihood[model, person])
+        for model in range(n_models):
+            chances[model, person] = np.exp(own[model] + log_likelihood[model, person] - highest)
+            total += chances[model, person]
+        for model in range(n_models):
+            chances[model, person] /= total
         value += highest + np.log(total)
     return value
 
 
-@njit(cache=True, nogil=True)
+@compiled
+def slopes_of_frequencies(log_frequency, concentration, group_of, chances, slope):
+    """Put the slopes by the free numbers of the frequencies aside."""
+    n_groups, n_models = log_frequency.shape
+    by_frequency = np.full((n_groups, n_models), concentration)
+    for person in range(len(group_of)):
+        for model in range(n_models):
+            by_frequency[group_of[person], model] += chances[model, person]
+    for group in range(n_groups):
+        own, total = by_frequency[group], 0.0
+        for model in range(n_models):
+            total += own[model]
+        for model in range(n_models):
+            own[model] -= np.exp(log_frequency[group, model]) * total
+        for model in range(n_models - 1):
+            slope[group * (n_models - 1) + model] = own[model] - own[n_models - 1]
+
+
+@compiled
+def centres_of(mean, effects, people):
+    """Return the means by axis: a row for each person if there are effects, or one for all."""
+    n_people = len(people.group_of)
+    centres = np.empty((n_people if len(effects) else 1, len(mean)))
+    for row in range(len(centres)):
+        for axis in range(len(mean)):
+            centres[row, axis] = mean[axis]
+        for number in range(len(effects)):
+            centres[row, people.axis_of_effect[number]] += people.columns[row, number] * effects[number]
+    return centres
+
+
+@compiled
+def empty_work(grid, people, n_rows):
+    """Return room for what is found on the way."""
+    n_models, n_people = people.highest.shape
+    return Work(
+        shares=np.empty((n_rows, len(grid.positions))),
+        cells=np.empty((n_rows, grid.first_cell[-1])),
+        total=np.empty((n_models, n_people)),
+        over_right=np.empty(n_people * grid.first_row[-1], dtype=np.float32),
+        over_left=np.empty(n_people * grid.first_column[-1], dtype=np.float32),
+    )
+
+
+@compiled
+def slopes_of_effects(priors, people, effects, by_mean, slope):
+    """Put the slopes by the effects aside."""
+    for number in range(len(effects)):
+        by_effect = 0.0
+        for person in range(len(by_mean)):
+            by_effect += by_mean[person, people.axis_of_effect[number]] * people.columns[person, number]
+        slope[number] = by_effect - effects[number] / priors.effect_sd[number] ** 2
+
+
+@compiled
+def slopes_of_group(priors, share, mean, spread, log_excess, by_mean, by_spread, slope):
+    """Put the slopes by means and spreads aside, and return the logarithm of their prior."""
+    n_axes = len(mean)
+    log_shares, squares, squares_of_excess = 0.0, 0.0, 0.0
+    for axis in range(n_axes):
+        away = (mean[axis] - priors.mean[axis]) / priors.mean_sd[axis]
+        away_excess = (log_excess[axis] - priors.log_excess[axis]) / priors.log_excess_sd[axis]
+        log_shares += np.log(share[axis]) + np.log(1 - share[axis])
+        squares += away**2
+        squares_of_excess += away_excess**2
+        of_mean = 0.0
+        for row in range(len(by_mean)):
+            of_mean += by_mean[row, axis]
+        of_mean -= away / priors.mean_sd[axis]
+        width = priors.highest_mean[axis] - priors.lowest_mean[axis]
+        slope[axis] = of_mean * width * share[axis] * (1 - share[axis]) + 1 - 2 * share[axis]
+        of_spread = by_spread[axis] * np.exp(2 * log_excess[axis]) / spread[axis]
+        slope[n_axes + axis] = of_spread - away_excess / priors.log_excess_sd[axis]
+    return log_shares - 0.5 * squares - 0.5 * squares_of_excess
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def log_density(point, grid, priors, people):
     """Return the log-density at a point, and its slopes.
 
@@ -275,63 +326,32 @@ def log_density(point, grid, priors, people):
     """
     n_models, n_people = people.highest.shape
     n_axes, n_free = len(priors.mean), people.n_groups * (n_models - 1)
-    free = point[:n_free].reshape(people.n_groups, n_models - 1)
-    odds, log_excess = point[n_free : n_free + n_axes], point[n_free + n_axes : n_free + 2 * n_axes]
-    effects = point[n_free + 2 * n_axes :]
-    share = 1 / (1 + np.exp(-odds))
-    width = priors.highest_mean - priors.lowest_mean
-    mean = priors.lowest_mean + width * share
-    excess = np.exp(2 * log_excess)
-    spread = np.sqrt(priors.least_spread**2 + excess)
+    odds, log_excess, effects = point[n_free:], point[n_free + n_axes :], point[n_free + 2 * n_axes :]
+    share, mean, spread = np.empty(n_axes), np.empty(n_axes), np.empty(n_axes)
+    for axis in range(n_axes):
+        share[axis] = 1 / (1 + np.exp(-odds[axis]))
+        mean[axis] = priors.lowest_mean[axis] + (priors.highest_mean[axis] - priors.lowest_mean[axis]) * share[axis]
+        spread[axis] = np.sqrt(priors.least_spread[axis] ** 2 + np.exp(2 * log_excess[axis]))
 
-    rows = n_people if len(effects) else 1
-    centres = np.empty((rows, n_axes))
-    centres[:] = mean
-    for number in range(len(effects)):
-        centres[:, people.axis_of_effect[number]] += people.columns[:, number] * effects[number]
-
+    centres = centres_of(mean, effects, people)
+    work = empty_work(grid, people, len(centres))
     log_likelihood, chances = np.empty((n_models, n_people)), np.empty((n_models, n_people))
-    sums = []
     for model in range(n_models):
-        lattices = _lattices(grid, people, model)
-        log_likelihood[model], own = forward(grid, model, lattices, people.highest[model], centres, spread)
-        sums.append(own)
-    log_frequency = log_frequencies(free)
+        forward(grid, people, model, centres, spread, log_likelihood, work)
+    log_frequency = log_frequencies(point, people.n_groups, n_models)
     value = follow(log_frequency, people.group_of, log_likelihood, chances)
     by_mean, by_spread = np.zeros(centres.shape), np.zeros(n_axes)
     for model in range(n_models):
-        backward(grid, model, centres, spread, sums[model], chances[model], by_mean, by_spread)
+        backward(grid, model, centres, spread, work, chances, by_mean, by_spread)
 
     slope = np.empty(len(point))
-    by_frequency = np.full(log_frequency.shape, priors.concentration)
-    for person in range(n_people):
-        by_frequency[people.group_of[person]] += chances[:, person]
-    for group in range(people.n_groups):
-        total = by_frequency[group].sum()
-        relative = by_frequency[group] - np.exp(log_frequency[group]) * total
-        slope[group * (n_models - 1) : (group + 1) * (n_models - 1)] = relative[:-1] - relative[-1]
-    away, away_excess = (mean - priors.mean) / priors.mean_sd, (log_excess - priors.log_excess) / priors.log_excess_sd
-    of_mean = by_mean.sum(axis=0) - away / priors.mean_sd
-    slope[n_free : n_free + n_axes] = of_mean * width * share * (1 - share) + 1 - 2 * share
-    slope[n_free + n_axes : n_free + 2 * n_axes] = by_spread * excess / spread - away_excess / priors.log_excess_sd
+    slopes_of_frequencies(log_frequency, priors.concentration, people.group_of, chances, slope)
+    slopes_of_effects(priors, people, effects, by_mean, slope[n_free + 2 * n_axes :])
+    log_prior = slopes_of_group(priors, share, mean, spread, log_excess, by_mean, by_spread, slope[n_free:])
+    logs, squares = 0.0, 0.0
+    for group in range(people.n_groups if n_models > 1 else 0):
+        for model in range(n_models):
+            logs += log_frequency[group, model]
     for number in range(len(effects)):
-        by_effect = np.sum(by_mean[:, people.axis_of_effect[number]] * people.columns[:, number])
-        slope[n_free + 2 * n_axes + number] = by_effect - effects[number] / priors.effect_sd[number] ** 2
-    value += priors.concentration * log_frequency.sum() * (n_models > 1)
-    value += np.sum(np.log(share) + np.log(1 - share)) - 0.5 * np.sum(away**2) - 0.5 * np.sum(away_excess**2)
-    return value - 0.5 * np.sum((effects / priors.effect_sd) ** 2), slope
-
-
-@njit(cache=True, nogil=True)
-def _lattices(grid, people, model):
-    """Return the lattices of one model, people x rows x columns."""
-    first, last = grid.first_axis[model], grid.first_axis[model + 1]
-    rows, columns = 1, 1
-    for axis in range(first, last):
-        cells = grid.first_cell[axis + 1] - grid.first_cell[axis]
-        if axis < first + grid.n_left[model]:
-            rows *= cells
-        else:
-            columns *= cells
-    own = people.likelihood[people.first_value[model] : people.first_value[model + 1]]
-    return own.reshape(people.highest.shape[1], rows, columns)
+        squares += (effects[number] / priors.effect_sd[number]) ** 2
+    return value + priors.concentration * logs + log_prior - 0.5 * squares, slope

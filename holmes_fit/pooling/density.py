@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from holmes_fit.pooling.compiled import Grid, People, Priors, log_density
+from holmes_fit.pooling.arrays import Grid, People, Priors
+from holmes_fit.pooling.compiled import log_density
 from holmes_fit.pooling.draws import Designs, GroupDraws
 from holmes_fit.pooling.lattices import Lattices, MergedLattices
 from holmes_fit.pooling.priors import Scaled
@@ -55,6 +57,11 @@ class GroupTerm:
     def order(self) -> list[int]:
         """The numbers of all parameters, those that depend on the person first."""
         return [*self.personal, *(number for number in range(len(self.merged.axes)) if number not in self.designs)]
+
+    @property
+    def nodes(self) -> list[int]:
+        """How many merged cells they have."""
+        return [self.merged.axes[number].nodes for number in self.order]
 
     @property
     def n_left(self) -> int:
@@ -211,6 +218,8 @@ class Density:
             lost_variance=np.array([axis.lost_variance for axis in axes], dtype=np.float64),
             first_axis=_starts([len(term.order) for term in self.terms]),
             n_left=np.array([term.n_left for term in self.terms], dtype=np.int64),
+            first_row=_starts([math.prod(term.nodes[: term.n_left]) for term in self.terms]),
+            first_column=_starts([math.prod(term.nodes[term.n_left :]) for term in self.terms]),
         )
 
     @cached_property

@@ -16,6 +16,7 @@ from scipy.special import softmax
 
 from holmes_fit.pooling.lattices import CoarseAxis, Lattices, MergedAxis, MergedLattices, SetLattices
 from holmes_fit.spaces import FreeParameter
+from holmes_fit.workers import one_thread
 
 TINY = float(np.finfo(np.float64).tiny)
 
@@ -118,13 +119,19 @@ class People:
 
     def log_likelihood(self) -> NDArray[np.float64]:
         """Return draws x people: the log-likelihood of a person's choices under the group."""
-        columns = []
-        for person in range(len(self.lattices.highest)):
-            left, right = _two_sides(self.weights(person), len(self.draws))
-            likelihood = self.lattices.likelihood_of(person).reshape(left.shape[1], right.shape[1])
-            total = np.einsum("kj,kj->k", left @ likelihood, right)
-            columns.append(np.log(np.maximum(total, TINY)) + self.lattices.highest[person])
-        return np.column_stack(columns)
+        with one_thread():
+            return np.column_stack([self._log_likelihood(person) for person in range(len(self.lattices.highest))])
+
+    def _log_likelihood(self, person: int) -> NDArray[np.float64]:
+        left, right = _two_sides(self.weights(person), len(self.draws))
+        likelihood = self.lattices.likelihood_of(person).reshape(left.shape[1], right.shape[1])
+        total = np.einsum("kj,kj->k", left @ likelihood, right)
+        return np.log(np.maximum(total, TINY)) + self.lattices.highest[person]
+
+    def masses(self) -> NDArray[np.float64]:
+        """Return people x nodes: everyone's posterior mass, averaged over the draws of the group."""
+        with one_thread():
+            return np.stack([self.mass(person) for person in range(len(self.lattices.highest))])
 
     def mass(self, person: int) -> NDArray[np.float64]:
         """Return a person's posterior mass at the nodes, averaged over the draws of the group."""

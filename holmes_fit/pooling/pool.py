@@ -147,8 +147,7 @@ class Pooled:
     @cached_property
     def mass(self) -> NDArray[np.float64]:
         """People x nodes: each person's posterior, averaged over the posterior of the group."""
-        people = People(self.lattices, self.draws.thinned(FOR_PEOPLE), self.matrices)
-        return np.stack([people.mass(person) for person in range(len(self.lattices.subjects))])
+        return People(self.lattices, self.draws.thinned(FOR_PEOPLE), self.matrices).masses()
 
     def draw_people(self, n: int = DRAWS_OF_PERSON) -> NDArray[np.float64]:
         """Return people x draws x parameters, natural values: a node by its mass, then a place within its cell."""

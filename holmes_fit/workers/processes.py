@@ -32,6 +32,18 @@ ONE_THREAD = dict.fromkeys(
 )
 
 
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let numerical libraries use one thread: for many small products of matrices two take longer than one.
+
+    Where the cores are busy, each of two threads waits for the other at the end of every product.
+    """
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+    with threadpool_limits(1):
+        yield
+
+
 def usable_cores() -> int:
     """Return how many cores this process may use: its affinity and the limits of its container count."""
     from joblib import cpu_count

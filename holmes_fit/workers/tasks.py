@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar
 from holmes_fit.errors import InputError, Problem, is_ctrl_c, shown
 from holmes_fit.workers.cluster import Cluster
 from holmes_fit.workers.pool import LOST, Failure, Pool
-from holmes_fit.workers.processes import Processes, usable_cores
+from holmes_fit.workers.processes import Processes, one_thread, usable_cores
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -72,10 +72,8 @@ def do_all(
 
 def _attempt(function: Callable[[Task], Result], task: Task) -> Result | Failure:
     """Do one task on one core, wherever this is, and return whatever comes of it."""
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-
     try:
-        with threadpool_limits(1):
+        with one_thread():
             return function(task)
     except (Exception, SystemExit) as error:
         if is_ctrl_c(error):  # which stops the work, and is no fault of the task's
