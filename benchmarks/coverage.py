@@ -1,11 +1,16 @@
-"""Do posteriors mean what they say? People drawn from the fitting prior, fitted with the defaults, held to the truth.
+"""Do posteriors and evidences mean what they say? People drawn from the fitting prior, fitted, held to the truth.
 
-Everyone of a sequence sees the same trials, so that filters run once for all of them (``recovery.shared_traces``); what
-is then done is what a fit does, but for the search of the best point. Intervals must hold the truth as often as they
-say, and the ranks of the truth among posterior draws must be uniform.
+People of a sequence see the same trials, so that filters run once for all of them (``recovery.shared_traces``), and
+everyone takes some of them at random; what is then done is what a fit does, but for the search of the best point.
+Everyone is fitted twice with the model that they follow, from filters that the two fits do not share, and once with the
+other one. Then
 
-Run with ``python -m benchmarks.coverage compositional_3 runs/coverage_3 --people 120``. Stopped, the same command goes
-on. The summaries are kept in reports/fitting.
+- intervals hold the truth as often as they say, and ranks of the truth among posterior draws are uniform;
+- differences of log evidence between the two fits, divided by their stated errors, have an SD of 1;
+- the evidence is higher for the model that a person follows.
+
+Run with ``python -m benchmarks.coverage runs/coverage``. Stopped, the same command goes on; ``--only`` does some of the
+tasks. The summaries are kept in reports/fitting/coverage.
 """
 
 from __future__ import annotations
@@ -19,129 +24,192 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binom
 
-from holmes_fit.fitting.plan import code_identity
-from holmes_fit.models import Observer, find_model
-from holmes_fit.presets import Preset, load_preset
-from holmes_fit.recovery.calibration import CLEAN, SBC, sbc_summary
-from holmes_fit.recovery.group_study import n_rows, row_traces
-from holmes_fit.recovery.shared_traces import POOL, SharedTraces, shared_learner
-from holmes_fit.runs import Run, open_run
-from holmes_fit.uniformity import rank_of
-from holmes_fit.workers import do_all
+from benchmarks.earlier import ROOT
+from holmes_fit.lattice import Posterior
+from holmes_fit.models import find_model
+from holmes_fit.presets import load_preset
+from holmes_fit.recovery.shared_traces import FilterPool, SharedTraces, shared_learners
+from holmes_fit.runs import Key, Run, open_run
+from holmes_fit.uniformity import chi_square_p, ecdf_p, rank_of
+from holmes_fit.workers import Failure, do_all
 
-SEED = 20_000
+SEED = 2_718_281
+MODELS = ("flat", "holmes")
+TASKS = ("compositional_3", "compositional_4", "weather_prediction", "shepard")
+SEQUENCES, PEOPLE = 20, 5  # people of either model on each sequence
+FILTERS = 96  # at a node; a fit takes 32
 RANKED = 99  # draws of a posterior among which the truth is ranked
 ENDS = np.array([0.025, 0.975])
+FAMILY = 0.01  # false alarms over all cells together
+RESAMPLES = 10_000
+KEPT = ROOT / "reports" / "fitting" / "coverage"
 
 
-def fit_sequence(task: tuple[str, str, Preset, int, int]) -> list[dict[str, Any]]:
-    """Filter one sequence of trials at all nodes, and fit its people: a row a person and parameter."""
-    protocol, model, preset, sequence, people = task
-    space, learner = preset.space(find_model(model)), shared_learner(protocol, SEED + sequence)
-    p_hat = np.concatenate([row_traces((space, learner, Observer(), row)) for row in range(n_rows(space))])
-    traces = SharedTraces(space, learner, p_hat, preset.likelihood)
-    return [row for number in range(people) for row in fit_one(traces, sequence, number)]
-
-
-def fit_one(traces: SharedTraces, sequence: int, number: int) -> list[dict[str, Any]]:
-    """Simulate one person with values from the prior, fit them, and compare: a row a parameter."""
-    rng = np.random.default_rng([SEED, sequence, number])
-    axes = traces.space.free
-    truth = np.array([float(axis.parameter.to_scale(axis.draw(rng, 1)[0])) for axis in axes])
-    found = traces.fit(traces.simulate(truth, f"s{number:03d}", rng), rng)
-    draws = found.posterior.draw(RANKED, rng)
+def fit_sequence(job: tuple[str, int]) -> list[dict[str, Any]]:
+    """Fit the people of one sequence of trials: a row a person and parameter."""
+    task, sequence = job
+    preset = load_preset("default")
+    learners = shared_learners(task, SEED + sequence)
+    spaces = {model: preset.space(find_model(model)) for model in MODELS}
+    traces = {
+        model: SharedTraces(space, learners, FilterPool(space, learners, FILTERS), preset.likelihood)
+        for model, space in spaces.items()
+    }
     rows = []
-    for index, axis in enumerate(axes):
-        mean, sd = found.posterior.moments(index)
-        lower, upper = axis.parameter.to_scale(found.posterior.quantiles(index, ENDS))
+    for origin, model in enumerate(MODELS):
+        other = traces[MODELS[1 - origin]]
+        for number in range(PEOPLE):
+            rng = np.random.default_rng([SEED, sequence, origin, number])
+            truth = [float(axis.parameter.to_scale(axis.draw(rng, 1)[0])) for axis in spaces[model].free]
+            person = traces[model].simulate(np.array(truth), f"s{number:02d}", rng)
+            first, second = traces[model].fits(person, rng, 2)
+            who = {"task": task, "sequence": sequence, "model": model, "person": number}
+            about = who | evidences(first, second, other.fit(person, rng))
+            rows += [about | row for row in against_truth(first, truth, rng)]
+    return rows
+
+
+def evidences(first: Posterior, second: Posterior, other: Posterior) -> dict[str, float]:
+    """Return the log evidences of both fits and of the other model, with their errors and biases."""
+    return {
+        f"{name}{which}": getattr(fit, name)
+        for name in ("log_evidence", "log_evidence_error", "log_evidence_bias")
+        for which, fit in (("", first), ("_again", second), ("_other", other))
+    }
+
+
+def against_truth(found: Posterior, truth: list[float], rng: np.random.Generator) -> list[dict[str, Any]]:
+    """Hold a posterior against the truth: a row a parameter."""
+    draws = found.draw(RANKED, rng)
+    rows = []
+    for index, axis in enumerate(found.axes):
+        mean, sd = found.moments(index)
+        lower, upper = axis.parameter.to_scale(found.quantiles(index, ENDS))
         rows.append(
             {
-                "person": f"{sequence}/{number:03d}",
                 "parameter": axis.name,
                 "truth": truth[index],
                 "mean": mean,
                 "sd": sd,
                 "covered": bool(lower <= truth[index] <= upper),
                 "rank": rank_of(float(axis.to_natural(truth[index])), draws[:, index], rng),
-                "batch_sd": found.batch_sd,
-                "replicates": found.replicates,
             }
         )
     return rows
 
 
-def run_study(run: Run, tasks: dict[str, Any], workers: int | None) -> pd.DataFrame:
-    """Do every sequence that is missing, and return the rows of all."""
-    missing = [name for (name,) in run.progress().missing]
-    with closing(do_all(fit_sequence, [tasks[name] for name in missing], workers=workers)) as results:
-        for index, rows in results:
-            if not isinstance(rows, list):
-                raise RuntimeError(rows.traceback)
-            run.save_record((missing[index],), {"rows": rows})
-            print(f"sequence {missing[index]} is done", flush=True)
-    facts: list[Any] = [record.facts["rows"] for record in run.records()]
-    return pd.DataFrame([row for rows in facts for row in rows])
+# ------------------------------------------------------------------------------------------------- the tables
 
 
-def summary(rows: pd.DataFrame, model: str) -> pd.DataFrame:
-    """Return coverage with what chance allows, tests of the ranks, errors and widths: a row a parameter and subset."""
-    about = {"level": "person", "model": model, "n_draws": RANKED}
-    ranks = rows.assign(**about, unit=rows["person"], clean=rows["batch_sd"] < CLEAN)
-    tests = sbc_summary(ranks[list(SBC)]).drop(columns=["level", "model"])
-    return pd.DataFrame([{**test, **_measures(_subset(rows, test))} for test in tests.to_dict("records")])
-
-
-def _subset(rows: pd.DataFrame, test: dict[Any, Any]) -> pd.DataFrame:
-    own = rows[rows["parameter"] == test["parameter"]]
-    return own if test["subset"] == "all" else own[own["batch_sd"] < CLEAN]
+def parameter_table(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return coverage and tests of the ranks: a row a task, model and parameter, judged over all of them together."""
+    table = pd.DataFrame(
+        [
+            {"task": task, "model": model, "parameter": parameter, **_measures(own)}
+            for (task, model, parameter), own in rows.groupby(["task", "model", "parameter"], sort=False)
+        ]
+    )
+    tests = ["coverage_p", "chi2_p", "ecdf_p"]
+    smallest = table[tests].min(axis=1)
+    table["verdict"] = np.where(smallest < FAMILY / (len(tests) * len(table)), "fails", "passes")
+    return table
 
 
 def _measures(own: pd.DataFrame) -> dict[str, float]:
-    low, high = binom.interval(0.99, len(own), 0.95)
+    people, covered, rank = len(own), int(own["covered"].sum()), own["rank"].to_numpy()
+    low, high = binom.interval(0.99, people, 0.95)
+    either_side = min(1.0, 2 * min(binom.cdf(covered, people, 0.95), binom.sf(covered - 1, people, 0.95)))
     error = own["mean"] - own["truth"]
     return {
-        "mean_rank": float((own["rank"] + 0.5).mean() / (RANKED + 1)),
-        "mean_rank_error": float(np.sqrt(1 / 12 / len(own))),
-        "coverage": own["covered"].mean(),
-        "allowed_low": low / len(own),
-        "allowed_high": high / len(own),
-        "correlation": np.corrcoef(own["mean"], own["truth"])[0, 1],
+        "people": people,
+        "coverage": covered / people,
+        "allowed_low": low / people,
+        "allowed_high": high / people,
+        "coverage_p": float(either_side),
+        "mean_rank": float((rank + 0.5).mean() / (RANKED + 1)),
+        "mean_rank_error": float(np.sqrt(1 / 12 / people)),
+        "chi2_p": chi_square_p(rank, RANKED),
+        "ecdf_p": ecdf_p(rank, RANKED),
+        "correlation": float(np.corrcoef(own["mean"], own["truth"])[0, 1]),
         "rmse": float(np.sqrt((error**2).mean())),
-        "bias": error.mean(),
-        "posterior_sd": own["sd"].mean(),
-        "truth_sd": own["truth"].std(),
+        "bias": float(error.mean()),
+        "posterior_sd": float(own["sd"].mean()),
+        "truth_sd": float(own["truth"].std()),
     }
+
+
+def evidence_table(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return how far two fits are apart and what they say of it, and how far the true model is ahead."""
+    people = rows.drop_duplicates(["task", "sequence", "model", "person"])
+    found = []
+    for (task, model), own in people.groupby(["task", "model"], sort=False):
+        apart = own["log_evidence"] - own["log_evidence_again"]
+        stated = np.hypot(own["log_evidence_error"], own["log_evidence_error_again"])
+        ahead = own["log_evidence"] - own["log_evidence_other"]
+        lower, upper = _mean_interval(ahead, own["sequence"])
+        found.append(
+            {
+                "task": task,
+                "model": model,
+                "people": len(own),
+                "apart_median": apart.abs().median(),
+                "apart_90": apart.abs().quantile(0.9),
+                "sd_of_ratio": float(np.sqrt(np.mean((apart / stated) ** 2))),
+                "median_error": own["log_evidence_error"].median(),
+                "noisy": (own["log_evidence_error"] > load_preset("default").likelihood.largest_error).mean(),
+                "mean_bias": own["log_evidence_bias"].mean(),
+                "ahead": ahead.mean(),
+                "ahead_lower": lower,
+                "ahead_upper": upper,
+                "right": (ahead > 0).mean(),
+            }
+        )
+    return pd.DataFrame(found)
+
+
+def _mean_interval(values: pd.Series, clusters: pd.Series) -> tuple[float, float]:
+    """Return the 99% bootstrap interval of a mean, people of a sequence drawn together."""
+    by_cluster = values.groupby(clusters.to_numpy()).agg(["sum", "count"]).to_numpy()
+    picks = np.random.default_rng(SEED).integers(len(by_cluster), size=(RESAMPLES, len(by_cluster)))
+    sums = by_cluster[picks].sum(axis=1)
+    lower, upper = np.quantile(sums[:, 0] / sums[:, 1], [0.005, 0.995])
+    return float(lower), float(upper)
+
+
+def run_study(run: Run, keys: list[Key], workers: int | None) -> None:
+    """Do every sequence that is missing."""
+    missing = [key for key in keys if key in run.progress().missing]
+    jobs = [(task, int(sequence)) for task, sequence in missing]
+    with closing(do_all(fit_sequence, jobs, workers=workers)) as results:
+        for index, rows in results:
+            if isinstance(rows, Failure):
+                raise RuntimeError(f"{missing[index]}: {rows.kind}: {rows.message}")
+            run.save_record(missing[index], {"rows": rows})
+            print(*missing[index], flush=True)
+
+
+def keep(run: Run) -> None:
+    """Write the tables of what is done so far, and print the short ones."""
+    facts: list[Any] = [record.facts["rows"] for record in run.records()]
+    rows = pd.DataFrame([row for own in facts for row in own])
+    KEPT.mkdir(parents=True, exist_ok=True)
+    for name, table in (("parameters", parameter_table(rows)), ("evidences", evidence_table(rows))):
+        table.round(4).to_csv(KEPT / f"{name}.csv", index=False)
+        print(table.round(3).to_string(index=False))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("protocol")
     parser.add_argument("out", type=Path)
-    parser.add_argument("--people", type=int, default=60, help="of each sequence of trials")
-    parser.add_argument("--sequences", type=int, default=2)
-    parser.add_argument("--model", default="holmes")
-    parser.add_argument("--preset", default="default")
+    parser.add_argument("--only", nargs="+", choices=TASKS, default=list(TASKS))
     parser.add_argument("--workers", type=int)
     given = parser.parse_args()
-    preset = load_preset(given.preset)
-    identity = {
-        "protocol": given.protocol,
-        "model": given.model,
-        "people": given.people,
-        "filters": POOL,
-        "preset": preset.model_dump(mode="json"),
-        **code_identity(),
-    }
-    tasks = {
-        f"{number:02d}": (given.protocol, given.model, preset, number, given.people)
-        for number in range(given.sequences)
-    }
-    with open_run(given.out, identity=identity, about={}, keys=[(name,) for name in tasks]) as run:
-        rows = run_study(run, tasks, given.workers)
-        table = summary(rows, given.model)
-        run.write_table("people.csv", rows)
-        run.write_table("summary.csv", table)
-    print(table.round(3).to_string(index=False))
+    keys: list[Key] = [(task, f"{sequence:02d}") for task in TASKS for sequence in range(SEQUENCES)]
+    identity = {"seed": SEED, "sequences": SEQUENCES, "people": PEOPLE, "filters": FILTERS}
+    identity["preset"] = load_preset("default").model_dump(mode="json", exclude={"pooling"})  # type: ignore[assignment]
+    with open_run(given.out, identity=identity, about={}, keys=keys) as run:
+        run_study(run, [key for key in keys if key[0] in given.only], given.workers)
+        keep(run)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ People's own choices come from filters of other draws, at values between the nod
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -52,6 +53,28 @@ def node_traces(
     return np.concatenate(traces_of(space.model, learners, values, observer or Observer(), 0, replicates).p_hat, axis=1)
 
 
+class FilterPool:
+    """The filters at all nodes of a lattice, run when they are first asked for.
+
+    Parameters
+    ----------
+    space, learners, observer
+        As for :func:`node_traces`.
+    filters
+        At each node.
+    """
+
+    def __init__(self, space: Space, learners: Sequence[Learner], filters: int, observer: Observer | None = None):
+        self._space, self._learners, self._observer = space, learners, observer
+        self.shape = (math.prod(axis.nodes for axis in space.learning), filters)
+        self._found: dict[int, NDArray[np.float64]] = {}
+
+    def __getitem__(self, node: int) -> NDArray[np.float64]:
+        if node not in self._found:
+            self._found[node] = node_traces(self._space, self._learners, node, self.shape[1], self._observer)
+        return self._found[node]
+
+
 @dataclass(frozen=True, kw_only=True)
 class SharedTask(Task):
     """One person and one model, with traces that are there already.
@@ -64,7 +87,7 @@ class SharedTask(Task):
         Nodes x filters: in which order this person takes the filters of each node.
     """
 
-    p_hat: NDArray[np.float64]
+    p_hat: NDArray[np.float64] | FilterPool
     order: NDArray[np.intp]
 
     def traces(self, position: NDArray[np.float64], replicates: Replicates) -> Traces:
@@ -96,15 +119,21 @@ class SharedTraces:
 
     space: Space
     learners: tuple[Learner, ...]
-    p_hat: NDArray[np.float64]
+    p_hat: NDArray[np.float64] | FilterPool
     settings: LikelihoodSettings
     observer: Observer = field(default_factory=Observer)
 
     def fit(self, learners: tuple[Learner, ...], rng: np.random.Generator) -> Posterior:
         """Compute the posterior of a person with these trials, as a fit does."""
+        return self.fits(learners, rng, 1)[0]
+
+    def fits(self, learners: tuple[Learner, ...], rng: np.random.Generator, times: int) -> list[Posterior]:
+        """Compute it several times, from filters that no two of the fits have in common."""
         order = np.argsort(rng.random(self.p_hat.shape[:2]), axis=1)
-        task = SharedTask(learners, self.space, p_hat=self.p_hat, order=order)
-        return posterior_of(explore(task, self.settings.replicates))
+        replicates = self.settings.replicates
+        parts = [order[:, number * replicates : (number + 1) * replicates] for number in range(times)]
+        tasks = [SharedTask(learners, self.space, p_hat=self.p_hat, order=part) for part in parts]
+        return [posterior_of(explore(task, replicates)) for task in tasks]
 
     def simulate(self, position: NDArray[np.float64], name: str, rng: np.random.Generator) -> tuple[Learner, ...]:
         """Return a person with these values, on the scales of search, who has one filter of their own."""
