@@ -317,10 +317,13 @@ def _write_pool(run: Run, sample: Sample, rng: np.random.Generator) -> None:
         ),
     )  # fmt: skip
     if len(sample.groups) > 1:
-        second = {"model": "holmes", "parameter": "omega", "formula": "omega ~ group"}
-        second |= {"term": f"group[T.{sample.groups[-1]}]", "n_subjects": sample.n_people, "estimate": 0.35}
-        second |= {"standard_error": 0.2, "lower": -0.05, "upper": 0.75, "statistic": 1.75, "p": 0.09, "p_holm": 0.18}
-        run.write_table("second_level.csv", pd.DataFrame([second]))
+        about = {"formula": "correct ~ group", "n_subjects": sample.n_people, "n_answers": 40 * sample.n_people}
+        effect = {"estimate": 0.35, "standard_error": 0.2, "lower": -0.05, "upper": 0.75, "p": 0.09, "warning": ""}
+        terms = [
+            {**about, "term": "Intercept", **effect, "estimate": 0.8},
+            {**about, "term": f"group[T.{sample.groups[-1]}]", **effect},
+        ]
+        run.write_table("behaviour.csv", pd.DataFrame(terms))
 
 
 def _quantity(

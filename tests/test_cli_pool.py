@@ -76,7 +76,10 @@ def test_pooling_leaves_tables_and_says_what_was_found(run_folder: Path, capsys:
     assert (row["divergences"], row["warning"]) == (0, "")
     assert row["r_hat"] < 1.01
     assert min(row["ess_bulk"], row["ess_tail"]) > 400
-    assert list(run.read_table("second_level.csv")["term"]) == ["Intercept", "group[T.young]"]
+    behaviour = run.read_table("behaviour.csv", ("warning",)).fillna({"warning": ""})
+    assert list(behaviour["term"]) == ["Intercept", "group[T.young]"]
+    said = "Right answers without a model (correct ~ group, log odds): group[T.young] "
+    assert f"{said}{behaviour['estimate'][1]:+.2f}" in out
     assert {"mean", "median", "spread", "effect", "contrast"} == set(run.read_table("group.csv")["quantity"])
     assert len(run.read_table("pooled.csv")) == 6
     # What was pooled with covariates is not the group without them.
@@ -87,7 +90,7 @@ def test_too_few_draws_end_with_a_warning_and_its_code(
     run_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Two chains of 50 draws cannot have 400 effective ones."""
-    earlier, own = ("pool_holmes.nc", "second_level.csv"), "pool_notes.nc"
+    earlier, own = ("pool_holmes.nc", "behaviour.csv"), "pool_notes.nc"
     for name in (*earlier, own):
         (run_folder / name).write_text("of another time")
     command = ["pool", run_folder, "--preset", preset(tmp_path, chains=2, tune=50, draws=50), "--workers", 1]

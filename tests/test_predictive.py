@@ -10,7 +10,6 @@ from scipy.special import expit, logit
 
 from holmes_fit.comparison.predictive import (
     check_cohort,
-    cohort_of,
     distance_p_value,
     predictive_checks,
     two_sided,
@@ -23,6 +22,7 @@ from holmes_fit.models import MODELS, Observer
 from holmes_fit.runs import Run, read_run
 from holmes_fit.simulation import simulate
 from holmes_fit.trials import Cohort, build_cohort, learning_curve
+from holmes_fit.trials.of_run import cohort_of
 from tests.small_fits import OBSERVER, SMALL
 
 SEED = 20264

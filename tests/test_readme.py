@@ -35,7 +35,7 @@ COLUMNS = {  # of tables, and where they are
     "trees.csv": "fitting.tables.TREES",
     "search.csv": "fitting.tables.SEARCH",
     "failures.csv": "fitting.tables.FAILURES",
-    "second_level.csv": "pooling.second_level.COLUMNS",
+    "behaviour.csv": "pooling.behaviour.COLUMNS",
     "predictive.csv": "comparison.predictive.COLUMNS",
     "predictive_summary.csv": "comparison.predictive.SUMMARY",
     "recovery_people.csv": "recovery.estimates.PEOPLE",

@@ -191,9 +191,10 @@ def test_parameters_are_those_of_the_tables(run: Path, pages: dict[str, str]) ->
             f"{LABELS.get(row['model'], row['model'])} {row['divergences']} divergences, R-hat {row['r_hat']:.3f}, "
             f"effective draws {min(row['ess_bulk'], row['ess_tail']):,.0f}"
         ) in text
-    [(_, row)] = table(run, "second_level.csv").iterrows()
-    tests = f"{places(row['statistic'], 2)} {probability(row['p'])} {probability(row['p_holm'])}"
-    assert f"{row['n_subjects']} 0.350 −0.0500 to 0.750 {tests}" in text
+    row = table(run, "behaviour.csv").iloc[1]
+    numbers = f"{row['n_subjects']} {row['n_answers']:,} 0.350 0.200 −0.0500 to 0.750 {probability(row['p'])}"
+    assert numbers in text
+    assert "0.800" not in text.partition("without a model")[2].partition("Rank")[0]  # the intercept is no effect
 
 
 def test_what_a_study_can_tell_is_that_of_the_tables(run: Path, pages: dict[str, str]) -> None:

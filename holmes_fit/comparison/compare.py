@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from holmes_fit.comparison.groups import groups_of
 from holmes_fit.comparison.omnibus import exceedance, frequencies_by_group, omnibus_risk, protected
 from holmes_fit.comparison.prediction import LeftOut, leave_one_out
-from holmes_fit.comparison.predictive import check_predictive, cohort_of, predictive_checks, read_checks
+from holmes_fit.comparison.predictive import check_predictive, predictive_checks, read_checks
 from holmes_fit.comparison.predictive_draws import PeopleDraws, draws_digest, read_draws
 from holmes_fit.errors import Problems, Quoted, nearest
 from holmes_fit.models import find_model
@@ -38,6 +38,7 @@ from holmes_fit.pooling.results import check_group_model, listed, to_arviz
 from holmes_fit.pooling.sampling import Diagnostics, counted, diagnose, read_kept
 from holmes_fit.progress import OnBegin, watched_steps
 from holmes_fit.runs import HasRun, Run, run_of
+from holmes_fit.trials.of_run import cohort_of
 
 MIXTURE = "mixture.nc"
 SIMULATED = "simulated"  # what predictive checks were made from, among the attributes of the mixture

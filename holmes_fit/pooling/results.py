@@ -17,16 +17,18 @@ from numpy.typing import NDArray
 
 from holmes_fit.errors import InputError, Problem, Problems, check_kind, nearest
 from holmes_fit.models import MODELS
+from holmes_fit.pooling.behaviour import regress_behaviour
 from holmes_fit.pooling.lattices import Lattices, fitted_models, load_lattices
 from holmes_fit.pooling.pool import Pooled, pool_people, prior_draws
 from holmes_fit.pooling.priors import GroupPrior, prior_predictive
 from holmes_fit.pooling.sampling import Sampling, counted, read_kept
-from holmes_fit.pooling.second_level import second_level
 from holmes_fit.progress import OnBegin, watched_steps
 from holmes_fit.runs import HasRun, Run, run_of
 from holmes_fit.spaces import FreeParameter
+from holmes_fit.trials.of_run import cohort_of
 
 INTERVAL = (0.025, 0.5, 0.975)
+BEHAVIOUR = "behaviour.csv"
 PRIOR_DRAWS = 500
 
 
@@ -44,7 +46,7 @@ def pool(
 
     What was sampled before from the same fits, with the same settings and versions, is not sampled again. Files are
     ``group.csv``, ``pooled.csv``, ``pooling.csv``, ``pooling_prior.csv``, for each model ``pool_MODEL.nc``, and with
-    formulas ``second_level.csv``: regressions of people's separate estimates, to hold the effects against.
+    formulas ``behaviour.csv``: right answers regressed on the same covariates, without a model.
 
     Parameters
     ----------
@@ -98,7 +100,7 @@ def pool(
         seen = "no model with free parameters" if models is None else "no model"
         raise InputError([Problem("argument models", seen, "at least one that has something to pool")])
     _check_formulas(formulas, [name for lattices in loaded.values() for name in lattices.names])
-    people = run.read_table("subjects.csv", ("subject",)) if formulas else None
+    cohort = cohort_of(run) if formulas else None
     found = {}
     with watched_steps(progress) as begin:
         for name, lattices in loaded.items():
@@ -106,24 +108,24 @@ def pool(
             found[name] = pool_people(
                 lattices,
                 formulas=own,
-                people=people,
+                people=None if cohort is None else cohort.subjects,
                 prior=prior,
                 sampling=sampling,
                 kept=read_kept(run.path(f"pool_{name}.nc")),
                 on_step=counted(begin(f"pooling {name}"), (sampling or Sampling()).steps),
             )
     write_pooled(run, list(found.values()))
-    if formulas:
-        regressions = second_level(run, formulas, models=list(found), leave_out=leave_out)
-        run.write_table("second_level.csv", regressions)
-    _remove_earlier(run, found, regressed=bool(formulas))
+    if cohort is not None:
+        pooled = next(iter(loaded.values())).subjects
+        run.write_table(BEHAVIOUR, regress_behaviour(cohort, formulas, pooled))
+    _remove_earlier(run, found, regressed=cohort is not None)
     return found
 
 
 def _remove_earlier(run: Run, found: Collection[str], regressed: bool) -> None:
     """Remove what an earlier pooling of other models, or by other formulas, has left beside the new tables."""
     stale = [f"pool_{name}.nc" for name in MODELS if name not in found]
-    for name in stale if regressed else [*stale, "second_level.csv"]:
+    for name in stale if regressed else [*stale, BEHAVIOUR]:
         run.path(name).unlink(missing_ok=True)
 
 

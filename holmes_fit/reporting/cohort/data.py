@@ -222,9 +222,9 @@ class CohortData:
         return read_if_there(self.run.root / "pooling.csv")
 
     @cached_property
-    def second_level(self) -> Table:
-        """``second_level.csv``: the classical check of covariate effects."""
-        return read_if_there(self.run.root / "second_level.csv")
+    def behaviour(self) -> Table:
+        """``behaviour.csv``: right answers of the whole cohort by covariates, without a model."""
+        return read_if_there(self.run.root / "behaviour.csv")
 
     # --- Tables of the comparison
 

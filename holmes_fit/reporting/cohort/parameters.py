@@ -38,6 +38,7 @@ from holmes_fit.reporting.cohort.text import (
     number,
     people,
     probability,
+    sentence,
     shortened,
     whole,
 )
@@ -47,6 +48,9 @@ TITLE = "Parameters"
 FEWEST_FOR_CORRELATIONS = 5
 MOST_EFFECTS = 16
 INFORMATION = 170.0  # points for how wide posteriors are
+BEHAVIOUR = (
+    "Logistic regression of answers to trials with feedback, people as clusters (generalised estimating equations)."
+)
 LEFT = 30.0  # points for the ticks of a parameter, so that people stand below each other
 
 
@@ -89,7 +93,7 @@ def build(data: CohortData, book: Book) -> None:
         _parameter_row(data, book, lead, parameter, scale, order, names=place == len(scales) - 1)
     book.y -= 4
     _effects(data, book)
-    _second_level(data, book)
+    _behaviour(data, book)
     _correlations(data, book, lead, scales)
     _group_table(data, book)
     if RECOVERY.lacking(data) and book.room > INFORMATION + 10:  # its page has the figure otherwise, as has the first
@@ -221,35 +225,36 @@ def _effects(data: CohortData, book: Book) -> None:
         book.row(64 + 17 * len(shown), [Panel(f"parameters_{quantity}s", draw, title, caption + more, table=rows)])
 
 
-def _second_level(data: CohortData, book: Book) -> None:
-    if data.second_level is None or not len(data.second_level):
+def _behaviour(data: CohortData, book: Book) -> None:
+    if data.behaviour is None or not len(data.behaviour):
         return
-    book.need(90)
-    book.heading("The same effects by ordinary regression of people's estimates")
+    book.need(110)
+    book.heading("The same covariates and right answers, without a model, in log odds")
     columns = [
-        Column("model"),
-        Column("effect", wraps=True),
+        Column("covariate", wraps=True),
         Column("people", right=True),
+        Column("answers", right=True),
         Column("estimate", right=True),
+        Column("error", right=True),
         Column("95% interval", right=True),
-        Column("t", right=True),
         Column("p", right=True),
-        Column("p, Holm", right=True),
     ]
+    shown = data.behaviour[data.behaviour["term"] != "Intercept"]
     rows = [
         [
-            model_label(row["model"]),
-            f"{parameter_label(row['parameter'])}: {term_label(row['term'])}",
+            f"{row['formula']}: {term_label(row['term'])}",
             whole(row["n_subjects"]),
+            whole(row["n_answers"]),
             number(row["estimate"]),
+            number(row["standard_error"]),
             f"{number(row['lower'])} to {number(row['upper'])}",
-            fixed(row["statistic"]),
             probability(row["p"]),
-            probability(row["p_holm"]),
         ]
-        for _, row in data.second_level.iterrows()
+        for _, row in shown.iterrows()
     ]
     book.table(columns, rows)
+    book.note(" ".join([BEHAVIOUR, *dict.fromkeys(sentence(text) for text in shown["warning"] if text)]))
+    book.y -= 6
 
 
 def correlation_table(data: CohortData, lead: str, scales: dict[str, str]) -> pd.DataFrame:
