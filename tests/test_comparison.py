@@ -141,12 +141,16 @@ def test_a_run_is_compared_and_gets_its_tables(fitted: Run) -> None:
     np.testing.assert_allclose(frequencies.groupby("group")["mean"].sum(), 1)
     differences = fitted.read_table("frequency_differences.csv", ("model", "above", "below"))
     assert list(differences["above"] + differences["below"]) == ["youngold", "youngold"]
+    sensitivity = fitted.read_table("prior_sensitivity.csv", ("model",)).query("prior_width == 1").set_index("model")
+    by_model = table.set_index("model")["log_evidence"]
+    assert dict(sensitivity["log_evidence"]) == pytest.approx(dict(by_model), abs=0.01)  # the priors of the fit
     assert len(fitted.read_table("predictive.csv")) > 10
     assert fitted.path("mixture.nc").exists()
     assert repr(found) == "<Comparison: bias, rescorla_wagner, 6 people>"
     words = in_words(found)
     assert words.startswith("rescorla_wagner describes an estimated ")
     assert "young" in words
+    assert "With priors half and twice as wide, rescorla_wagner is still the most frequent by people's own" in words
 
 
 @pytest.mark.slow

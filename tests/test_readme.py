@@ -36,6 +36,7 @@ COLUMNS = {  # of tables, and where they are
     "search.csv": "fitting.tables.SEARCH",
     "failures.csv": "fitting.tables.FAILURES",
     "behaviour.csv": "pooling.behaviour.COLUMNS",
+    "prior_sensitivity.csv": "comparison.prior_sensitivity.COLUMNS",
     "predictive.csv": "comparison.predictive.COLUMNS",
     "predictive_summary.csv": "comparison.predictive.SUMMARY",
     "recovery_people.csv": "recovery.estimates.PEOPLE",

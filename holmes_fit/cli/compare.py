@@ -25,6 +25,7 @@ TABLES = (
     "model_probabilities.csv",
     "frequencies.csv",
     "frequency_differences.csv",
+    "prior_sensitivity.csv",
     "mixture.csv",
     "mixture.nc",
     "predictive.csv",
@@ -58,7 +59,8 @@ def compare(
     """Say which model describes these people, and how surely.
 
     Results go to the run folder: comparison.csv (a row a model), model_probabilities.csv (a row a person and model),
-    frequencies.csv, frequency_differences.csv, mixture.csv, mixture.nc (ArviZ), predictive.csv, predictive_summary.csv.
+    frequencies.csv, frequency_differences.csv, prior_sensitivity.csv (with narrower and wider priors), mixture.csv,
+    mixture.nc (ArviZ), predictive.csv, predictive_summary.csv.
     A run that is not pooled yet is pooled first, and what has not changed is not sampled again. Ends with 3 if the
     chains have not converged, or the evidences are too noisy to be compared.
     """

@@ -17,6 +17,7 @@ from holmes_fit.comparison.omnibus import exceedance, frequencies_by_group, omni
 from holmes_fit.comparison.prediction import LeftOut, leave_one_out
 from holmes_fit.comparison.predictive import check_predictive, predictive_checks, read_checks
 from holmes_fit.comparison.predictive_draws import PeopleDraws, draws_digest, read_draws
+from holmes_fit.comparison.prior_sensitivity import prior_sensitivity
 from holmes_fit.errors import Problems, Quoted, nearest
 from holmes_fit.models import find_model
 from holmes_fit.pooling import (
@@ -139,6 +140,11 @@ class Comparison:
 
         return difference_table(self)
 
+    @cached_property
+    def prior_sensitivity(self) -> pd.DataFrame:
+        """``prior_sensitivity.csv``: a row for each model of the mixture and width of the fitting priors."""
+        return prior_sensitivity(self.mixture.lattices)
+
     @property
     def idata(self) -> az.InferenceData:
         """The posterior of the mixture, for ArviZ."""
@@ -179,8 +185,8 @@ def compare(
     The headline is a mixture: everyone follows one of the models, frequencies are unknown, and within a model people
     are distributed as in its group. What was sampled or simulated before from the same fits, with the same settings
     and versions, is not sampled or simulated again. Files are ``comparison.csv``, ``model_probabilities.csv``,
-    ``frequencies.csv``, ``frequency_differences.csv``, ``mixture.csv``, ``mixture.nc``, ``predictive.csv`` and
-    ``predictive_summary.csv``.
+    ``frequencies.csv``, ``frequency_differences.csv``, ``prior_sensitivity.csv``, ``mixture.csv``, ``mixture.nc``,
+    ``predictive.csv`` and ``predictive_summary.csv``.
 
     Parameters
     ----------
@@ -334,6 +340,7 @@ def write(found: Comparison) -> None:
         "frequencies.csv": found.frequencies,
         "frequency_differences.csv": found.differences,
         "mixture.csv": checks_table(found),
+        "prior_sensitivity.csv": found.prior_sensitivity,
         "predictive.csv": found.checks,
         "predictive_summary.csv": found.check_summary,
     }

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from holmes_fit.comparison.prior_sensitivity import sensitivity_in_words
+
 if TYPE_CHECKING:
     from holmes_fit.comparison.compare import Comparison
 
@@ -14,7 +16,8 @@ SURE = 0.95
 
 def in_words(found: Comparison) -> str:
     """Return what was found, for people."""
-    parts = [headline(found), *_groups(found), _table(found.models), *_behaviour(found)]
+    parts = [headline(found), *_groups(found), _table(found.models), sensitivity_in_words(found.prior_sensitivity)]
+    parts += _behaviour(found)
     parts += ["\n".join(f"Warning: {text}." for text in found.warnings)] if found.warnings else []
     return "\n\n".join(parts)
 
