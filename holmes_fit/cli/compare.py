@@ -36,7 +36,7 @@ TABLES = (
 @command(
     "holmes-fit compare runs/pilot",
     "holmes-fit compare runs/pilot --by group --leave-out s07",
-    "holmes-fit compare runs/pilot --models flat,holmes,rescorla_wagner",
+    "holmes-fit compare runs/pilot --models flat,holmes",
 )
 def compare(
     run: RunFolder,
@@ -44,7 +44,7 @@ def compare(
         str | None,
         typer.Option(
             metavar="NAME,...",
-            help="The models of the mixture; all latent-cause models by default.",
+            help="The models of the mixture; all that were fitted by default.",
             autocompletion=complete_models,
         ),
     ] = None,

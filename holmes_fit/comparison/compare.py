@@ -193,8 +193,8 @@ def compare(
     run
         What :func:`holmes_fit.fit` has returned, or the run folder.
     models
-        The models of the mixture, two or more; by default all latent-cause models of the run. The others stand beside
-        them in the table.
+        The models of the mixture, two or more; by default all models of the run, baselines among them. What is found
+        holds among these models. The others stand beside them in the table.
     by
         The covariate whose groups are compared; by default the first that divides people into a few groups.
     leave_out
@@ -361,9 +361,10 @@ def _check_people_and_models(lattices: Sequence[Lattices]) -> None:
 
 def _chosen(models: Sequence[str] | None, known: Sequence[str]) -> list[str]:
     """Return the models of the mixture."""
+    for name in known:
+        find_model(name)  # a run may come from a program that has added a model of its own
     if models is None:
-        particles = [name for name in known if find_model(name).uses_particles]
-        return particles if len(particles) > 1 else list(known)
+        return list(known)
     problems = Problems()
     for name in models:
         if name not in known:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from holmes_fit.comparison.omnibus import random_effects
+from holmes_fit.numbers import share
 from holmes_fit.pooling import Lattices
 
 WIDTHS = (0.5, 1.0, 2.0)
@@ -74,7 +75,7 @@ def sensitivity_in_words(table: pd.DataFrame) -> str:
     best = table.loc[table.groupby("prior_width")["frequency"].idxmax()].set_index("prior_width")
     models, shares = (dict(best[name].items()) for name in ("model", "frequency"))
     narrow, own, wide = WIDTHS
-    told = {width: f"{shares[width]:.0%}" for width in WIDTHS}
+    told = {width: share(shares[width]) for width in WIDTHS}
     beginning = "With priors half and twice as wide, "
     if len(set(models.values())) == 1:
         return (

@@ -20,6 +20,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
+from holmes_fit.numbers import p_value
 from holmes_fit.pooling.covariates import Design, make_designs
 from holmes_fit.trials import Cohort
 
@@ -182,12 +183,8 @@ def behaviour_in_words(table: pd.DataFrame) -> str:
             continue
         terms = [
             f"{row['term']} {row['estimate']:+.2f} (95% {row['lower']:+.2f} to {row['upper']:+.2f}, "
-            f"p {_p_value(row['p'])})"
+            f"p {p_value(row['p'])})"
             for _, row in own[own["term"] != INTERCEPT].iterrows()
         ]
         lines.append(f"{beginning}: {', '.join(terms)}.")
     return "\n".join(lines)
-
-
-def _p_value(p: float) -> str:
-    return "< .001" if p < 0.001 else f"= {p:.3f}".replace("0.", ".")

@@ -249,6 +249,11 @@ class CohortData:
         return None if self.scope else read_if_there(self.run.root / "frequency_differences.csv")
 
     @cached_property
+    def prior_sensitivity(self) -> Table:
+        """``prior_sensitivity.csv``: evidences of the whole cohort under narrower and wider priors."""
+        return read_if_there(self.run.root / "prior_sensitivity.csv")
+
+    @cached_property
     def mixture(self) -> Table:
         """``mixture.csv``: whether the mixture can be trusted."""
         return read_if_there(self.run.root / "mixture.csv")

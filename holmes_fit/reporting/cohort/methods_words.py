@@ -34,8 +34,9 @@ RESPONSE = (
 )
 MARGINAL = (
     "A participant's own particles are unobserved, so the likelihood of a person's choices is a mean over {replicates} "
-    "replicate filters{more} (an unbiased estimate; van Opheusden et al., 2020, discuss such noise). The spread over "
-    "eight independent batches of replicates is reported as the noise of each person's log-likelihood."
+    "replicate filters{more}: an estimate from so many simulated filters, smoothed over neighbouring values of the "
+    "parameters (van Opheusden et al., 2020, discuss such noise). The spread over eight independent batches of "
+    "replicates is reported as the noise of each person's log-likelihood, and evidences have Monte Carlo errors."
 )
 EXPECTED = (
     "The observer was taken to average over {replicates} replicate filters{more}, whose mean prediction entered the "
@@ -52,7 +53,8 @@ COMPARISON = (
     "(random-effects model selection, Stephan et al., 2009; hierarchical in its parameters, Piray et al., 2019). "
     "Monte Carlo errors of the evidences were imputed. Protected exceedance probabilities follow Rigoux et al. (2014); "
     "leave-one-subject-out predictive densities use Pareto-smoothed importance sampling (Vehtari et al., 2017). "
-    "Observed learning curves were set against cohorts simulated from the posteriors."
+    "Observed learning curves were set against cohorts simulated from the posteriors, each with one draw of the group "
+    "for all of its people."
 )
 RECOVERY = "Recovery (Wilson & Collins, 2019) was studied in people from each model, {how_made}."
 CALIBRATION = "Intervals were checked by simulation-based calibration (Talts et al., 2018)."

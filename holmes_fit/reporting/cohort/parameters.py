@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
+from holmes_fit.numbers import MISSING, listed, probability
 from holmes_fit.reporting.cohort.axes import people_axis_height
 from holmes_fit.reporting.cohort.behaviour_tables import people_table
 from holmes_fit.reporting.cohort.book import Book, Column, Panel
@@ -30,18 +31,7 @@ from holmes_fit.reporting.cohort.names import (
 )
 from holmes_fit.reporting.cohort.page import Page
 from holmes_fit.reporting.cohort.recovery import RECOVERY, information_panel
-from holmes_fit.reporting.cohort.text import (
-    MISSING,
-    brief,
-    fixed,
-    listed,
-    number,
-    people,
-    probability,
-    sentence,
-    shortened,
-    whole,
-)
+from holmes_fit.reporting.cohort.text import brief, fixed, number, people, sentence, shortened, whole
 from holmes_fit.reporting.cohort.warnings import failure_warnings, noise_warnings, pooling_warnings
 
 TITLE = "Parameters"
@@ -340,7 +330,8 @@ def _group_table(data: CohortData, book: Book) -> None:
             ]
         )
     book.table(columns, rows)
-    book.note("Medians are natural values; spreads are SDs over people on the scale of search. " + _checks(data))
+    meaning = "Medians are natural values of the people between the bounds; spreads are SDs on the scale of search."
+    book.note(f"{meaning} {_checks(data)}")
 
 
 def _checks(data: CohortData) -> str:
