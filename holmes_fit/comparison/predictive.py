@@ -1,7 +1,8 @@
 """Posterior predictive checks: whether people with these parameters would have answered as the people did.
 
 Everyone's answers are simulated many times on the trials that they saw, each time with other parameters from their
-posterior and another filter. What the simulated cohorts have in common is what the model says; where the people are
+posterior and another filter; each cohort has one draw of the group, and people under it, so that what is uncertain
+about the group is in the bands. What the simulated cohorts have in common is what the model says; where the people are
 outside, the model misses something, however well it does against other models.
 """
 
