@@ -206,7 +206,7 @@ def _how_sure(table: pd.DataFrame, power: pd.DataFrame) -> Iterator[str]:
     yield (
         "People's parameters are drawn from the fitting priors. A model counts as found if its protected exceedance "
         "probability is above .95: that it is the more frequent one, chance being allowed for. It is computed from the "
-        "evidences of single people, where `compare` has the mixture of models, which also learns from the group."
+        "evidences of single people; holmes-fit compare has the mixture of models, which learns from the group, too."
     )
 
 
