@@ -11,7 +11,7 @@ import pytest
 
 from holmes_fit.errors import InputError
 from holmes_fit.presets import load_preset
-from holmes_fit.reporting.cohort import appendix, comparison, methods, recovery, summary
+from holmes_fit.reporting.cohort import appendix, behaviour, comparison, methods, recovery, summary
 from holmes_fit.reporting.cohort.book import Panel
 from holmes_fit.reporting.cohort.data import CohortData
 from holmes_fit.reporting.cohort.people import _n_pages
@@ -100,6 +100,13 @@ def test_a_baseline_that_does_as_well_is_named(run: Path, over: float, doubted: 
     told = f"{over:+.1f} ± 1.1 nats over Rescorla–Wagner and +50.0 ± 1.1 nats over bias".replace("-", "−")
     assert told in words
     assert ("so that Rescorla–Wagner explains the choices about as well, or better." in words) == doubted
+
+
+@pytest.mark.parametrize(("rmse", "told"), [(0.001, "no model has"), (0.9, " band; ")])
+def test_it_is_said_what_closer_means(run: Path, rmse: float, told: str) -> None:
+    words = behaviour._finding(changed(run, "predictive_summary.csv", rmse=rmse))
+    assert told in words
+    assert words.endswith(" has a smaller RMS error.")
 
 
 def test_only_people_who_could_be_fitted_are_counted_in_the_answer(tmp_path: Path) -> None:

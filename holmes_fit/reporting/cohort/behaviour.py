@@ -153,8 +153,8 @@ def _finding(data: CohortData) -> str:
     if len(summary) == 1:
         return f"{start}."
     if best["model"] == data.lead_model:
-        return f"{start}, and no model comes closer."
-    return f"{start}; {model_label(str(best['model']))} comes closer still."
+        return f"{start}, and no model has a smaller RMS error."
+    return f"{start}; {model_label(str(best['model']))} has a smaller RMS error."
 
 
 def _has_conditions(data: CohortData) -> bool:

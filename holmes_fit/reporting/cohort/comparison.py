@@ -109,7 +109,7 @@ def build(data: CohortData, book: Book) -> None:
     if len(models) > 1:
         book.row(88 if data.groups else 80, [probabilities_panel(data)])
         book.y += 10
-        book.row(106 + people_axis_height(in_order(data), PAGE), [_evidence_panel(data, models)])
+        book.row(88 + people_axis_height(in_order(data), PAGE), [_evidence_panel(data, models)])
     else:
         book.words(f"Only {model_label(models[0])} was in the mixture, so there is nothing to weigh it against.")
     _group_row(data, book)
@@ -255,9 +255,7 @@ def _evidence_panel(data: CohortData, models: list[str]) -> Panel:
         "comparison_evidence",
         partial(draw_evidence_differences, table=data.probabilities, above=lead, below=other, order=in_order(data)),
         f"Evidence of each person's choices for {model_label(lead)} over {model_label(other)}, in nats",
-        "The same people in the same order as above, where the white line is at even odds"
-        f"{' and the strip shows the groups' if data.groups else ''}. Lines: Monte Carlo errors. Grey band: odds below "
-        "20 to 1.",
+        "The same people in the same order as above. Lines: Monte Carlo errors. Grey band: odds below 20 to 1.",
         table=data.probabilities,
     )
 
@@ -278,7 +276,7 @@ def _group_row(data: CohortData, book: Book) -> None:
     height = 150.0
     if data.frequencies is not None and len(mixed_models(data)) > 1:
         panels.append(frequencies_panel(data))
-        height = max(height, 86 + 12 * _frequency_rows(data))
+        height = max(height, 68 + 11 * _frequency_rows(data))
     if data.comparison is not None and not data.scope:
         table = data.comparison
         if table["protected_exceedance"].notna().sum() > 1:
@@ -287,7 +285,7 @@ def _group_row(data: CohortData, book: Book) -> None:
                     "comparison_exceedance",
                     partial(draw_exceedance, comparison=table, draws=mixture_draws(data)),
                     "Which model is the most frequent",
-                    "Bars: protected exceedance probability. Diamonds: unprotected. Dashed: .95.",
+                    "Bars: protected exceedance. Diamonds: unprotected. Dashed: .95.",
                     share=0.9,
                     table=table[["model", "exceedance", "protected_exceedance"]],
                 )
@@ -304,7 +302,7 @@ def _group_row(data: CohortData, book: Book) -> None:
                         error="loso_difference_error",
                     ),
                     "Predicting a person who was left out",
-                    "Expected log predictive density, difference from the best; lines: one standard error.",
+                    "Log predictive density, against the best; lines: standard errors.",
                     share=1.15,
                     table=table[columns],
                 )
@@ -341,7 +339,7 @@ def _differences(data: CohortData, book: Book) -> None:
 
 def _table(data: CohortData, book: Book) -> None:
     assert data.comparison is not None
-    book.need(70 + 10 * len(data.comparison))
+    book.need(60 + 9 * len(data.comparison))
     if data.scope:
         book.heading("The whole cohort, all groups")
     columns = [
@@ -373,10 +371,10 @@ def _table(data: CohortData, book: Book) -> None:
     ]
     book.table(columns, rows)
     book.note(
-        "Sums over people, with Monte Carlo errors. Share: mean frequency in the mixture; likeliest for: people, by "
-        "posterior probability in the mixture; most evidence: people, by their own evidence alone; over bias, over RW: "
-        "log evidence beyond a constant preference, and beyond Rescorla–Wagner. Pareto k: people for whom leaving out "
-        "is not to be trusted. " + " ".join(text for text in (_mixture_note(data), _with_other_priors(data)) if text)
+        "Sums over people ± Monte Carlo errors. Share: frequency in the mixture; likeliest for: people, by posterior "
+        "probability in the mixture; most evidence: by their own evidence alone; RW: Rescorla–Wagner; Pareto k: people "
+        "for whom leaving out cannot be trusted. "
+        + " ".join(text for text in (_mixture_note(data), _with_other_priors(data)) if text)
     )
 
 
