@@ -142,6 +142,7 @@ def test_a_comparison_ends_as_its_diagnostics_say(
         models=pd.DataFrame({"model": ["flat", "holmes"], "exceedance": [0.25, np.nan]}),
         frequencies=pd.DataFrame(),
         people=pd.DataFrame(),
+        prior_sensitivity=pd.DataFrame({"model": ["flat"], "prior_width": [2.0]}),
         warnings=[],
     )
     given: dict[str, object] = {}
@@ -157,6 +158,7 @@ def test_a_comparison_ends_as_its_diagnostics_say(
         {"model": "flat", "exceedance": 0.25},
         {"model": "holmes", "exceedance": None},
     ]
+    assert for_programs["prior_sensitivity"] == [{"model": "flat", "prior_width": 2.0}]
     assert len(for_programs["warnings"]) == (code == 3)
     assert given["names"] == (Path("runs/pilot"), ["flat", "holmes"])
     assert (given["by"], given["leave_out"]) == ("site", ["s1"])

@@ -89,6 +89,7 @@ def compare(
         models=rows(found.models),
         frequencies=rows(found.frequencies),
         people=rows(found.people),
+        prior_sensitivity=rows(found.prior_sensitivity),
         notes=found.warnings,
     )
     say.wrote(*(run / name for name in TABLES), silently=True)
