@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -72,6 +72,15 @@ class Population:
     def home(self) -> Scale:
         """The scale on which it is normal or uniform."""
         return HOME.get(self.kind, "identity")
+
+    def wider(self, factor: float) -> Population:
+        """Return the same distribution, so many times as wide about its centre, on the scale where it is at home."""
+        if self.kind in NORMAL:
+            return replace(self, second=factor * self.second)
+        low, high = (float(_TO_HOME[self.home](end)) for end in (self.first, self.second))
+        centre, half = (low + high) / 2, factor * (high - low) / 2
+        first, second = (float(_TO_NATURAL[self.home](end)) for end in (centre - half, centre + half))
+        return replace(self, first=first, second=second)
 
     def draw(self, rng: np.random.Generator) -> float:
         """Return one person's value."""

@@ -59,6 +59,11 @@ class Sample:
 
     @property
     def mixed(self) -> tuple[str, ...]:
+        return self.models
+
+    @property
+    def studied(self) -> tuple[str, ...]:
+        """The models of the recovery study."""
         return tuple(name for name in self.models if name in ("flat", "holmes")) or self.models[:1]
 
 
@@ -214,7 +219,9 @@ def _model_row(
     top = evidence + 4
     row = {**who, "n_trials": len(table), "n_answered": n, "n_parameters": k, "log_likelihood": top}
     row |= {"log_likelihood_error": 0.05, "log_likelihood_map": top - 0.3, "log_likelihood_map_error": 0.05}
-    row |= {"aic": 2 * k - 2 * top, "bic": k * np.log(n) - 2 * top, "log_evidence": evidence}
+    exact = who["model"] in ("bias", "rescorla_wagner")
+    row |= {"aic": 2 * k - 2 * top if exact else np.nan, "bic": k * np.log(n) - 2 * top if exact else np.nan}
+    row["log_evidence"] = evidence
     error, effective, batch_sd, hit_rate = rng.uniform((0.02, 3, 0.05, 0.5), (0.4, 30, 0.45, 0.9))
     row |= {"log_evidence_error": error, "lattice_error": 0.05, "replicates": 32, "effective_replicates": effective}
     return row | {
@@ -317,10 +324,13 @@ def _write_pool(run: Run, sample: Sample, rng: np.random.Generator) -> None:
         ),
     )  # fmt: skip
     if len(sample.groups) > 1:
-        second = {"model": "holmes", "parameter": "omega", "formula": "omega ~ group"}
-        second |= {"term": f"group[T.{sample.groups[-1]}]", "n_subjects": sample.n_people, "estimate": 0.35}
-        second |= {"standard_error": 0.2, "lower": -0.05, "upper": 0.75, "statistic": 1.75, "p": 0.09, "p_holm": 0.18}
-        run.write_table("second_level.csv", pd.DataFrame([second]))
+        about = {"formula": "correct ~ group", "n_subjects": sample.n_people, "n_answers": 40 * sample.n_people}
+        effect = {"estimate": 0.35, "standard_error": 0.2, "lower": -0.05, "upper": 0.75, "p": 0.09, "warning": ""}
+        terms = [
+            {**about, "term": "Intercept", **effect, "estimate": 0.8},
+            {**about, "term": f"group[T.{sample.groups[-1]}]", **effect},
+        ]
+        run.write_table("behaviour.csv", pd.DataFrame(terms))
 
 
 def _quantity(
@@ -386,14 +396,32 @@ def _write_comparison(run: Run, sample: Sample, models: pd.DataFrame, rng: np.ra
     if sample.warned:
         checks.append(("warning", "", "R-hat 1.03: the chains do not agree yet"))
     run.write_table("mixture.csv", pd.DataFrame(checks, columns=["quantity", "value", "explanation"]))
+    run.write_table("prior_sensitivity.csv", _prior_sensitivity(mixed, models))
     run.write_table("comparison.csv", _comparison(sample, models, probabilities, pd.DataFrame(frequencies)))
+
+
+def _prior_sensitivity(mixed: Sequence[str], models: pd.DataFrame) -> pd.DataFrame:
+    total = models.groupby("model")["log_evidence"].sum()[list(mixed)]
+    rows = []
+    for width in (0.5, 1.0, 2.0):
+        for model in mixed:
+            frequency = (0.7 - 0.1 * width) if model == "holmes" else (0.3 + 0.1 * width) / max(1, len(mixed) - 1)
+            row = {"model": model, "prior_width": width, "log_evidence": total[model] - width}
+            row |= {"log_evidence_error": 0.9, "difference": total[model] - total.max(), "frequency": frequency}
+            row |= {"frequency_lower": 0.8 * frequency, "frequency_upper": 1.2 * frequency}
+            rows.append({**row, "protected_exceedance": 0.9 if model == "holmes" else 0.1})
+    return pd.DataFrame(rows)
 
 
 def _comparison(
     sample: Sample, models: pd.DataFrame, probabilities: pd.DataFrame, frequencies: pd.DataFrame
 ) -> pd.DataFrame:
-    best = probabilities.loc[probabilities.groupby("subject")["probability"].idxmax(), "model"].value_counts()
-    sums = models.groupby("model")[["log_evidence", "aic", "bic", "log_likelihood"]].sum()
+    by_person = probabilities.groupby("subject")
+    likeliest, best = (
+        probabilities.loc[by_person[name].idxmax(), "model"].value_counts() for name in ("probability", "log_evidence")
+    )
+    sums = models.groupby("model")[["log_evidence", "log_likelihood"]].sum()
+    sums[["aic", "bic"]] = models.groupby("model")[["aic", "bic"]].sum(min_count=1)
     rows = []
     for model in sample.models:
         row: dict[str, Any] = {"model": model, "n_subjects": int((models["model"] == model).sum())}
@@ -402,12 +430,15 @@ def _comparison(
         if len(own):
             first = own.iloc[0]
             row |= {"frequency": first["mean"], "frequency_lower": first["lower"], "frequency_upper": first["upper"]}
-            row |= {"exceedance": 0.97 if model == "holmes" else 0.03, "best_for": int(best.get(model, 0))}
-            row["protected_exceedance"] = 0.96 if model == "holmes" else 0.04
+            others = max(1, len(sample.mixed) - 1)
+            row |= {"exceedance": 0.97 if model == "holmes" else 0.03 / others}
+            row |= {"protected_exceedance": 0.96 if model == "holmes" else 0.04 / others}
+            row |= {"likeliest_for": int(likeliest.get(model, 0)), "most_evidence_for": int(best.get(model, 0))}
         place = sample.models.index(model)
         row |= {
             **sums.loc[model],
             "log_evidence_error": 0.9 + 0.3 * place,
+            "log_likelihood_error": 0.2,
             "loso": sums.loc[model, "log_evidence"] + 20,
         }
         row |= {"loso_error": 9.0, "loso_difference": 0.0 if model == "holmes" else -8.5 - place, "loso_k_high": place}
@@ -417,11 +448,15 @@ def _comparison(
                 row[f"over_{other}"] = sums.loc[model, "log_evidence"] - sums.loc[other, "log_evidence"]
             else:
                 row[f"over_{other}"] = np.nan
+            row[f"over_{other}_error"] = 0.0 if other == model else 1.1
         hit_rate = models.loc[models["model"] == model, "hit_rate"].mean()
         row |= {"hit_rate": hit_rate, "noisy": int(models["warning"].ne("").sum()), "warning": ""}
         rows.append(row)
     table = pd.DataFrame(rows)
-    for column in ("frequency", "frequency_lower", "frequency_upper", "exceedance", "protected_exceedance", "best_for"):
+    for column in (
+        *("frequency", "frequency_lower", "frequency_upper", "exceedance", "protected_exceedance", "likeliest_for"),
+        "most_evidence_for",
+    ):
         table[column] = table.get(column, np.nan)
     return table.sort_values(["frequency", "log_evidence"], ascending=False, kind="stable")
 
@@ -469,8 +504,8 @@ def write_recovery(folder: Path, sample: Sample, rng: np.random.Generator, n: in
     (folder / "manifest.json").write_text(json.dumps({"about": {"label": sample.label}}))
     people, summary = [], []
     quality = {"alpha": 0.45, "omega": 0.85, "beta": 0.75, "lapse": 0.3}
-    for model, parameter in product(sample.mixed, quality):
-        r = quality[parameter] - 0.07 * sample.mixed.index(model)
+    for model, parameter in product(sample.studied, quality):
+        r = quality[parameter] - 0.07 * sample.studied.index(model)
         truth = CENTRES[parameter] + rng.normal(0, 0.8, n)
         for subject, on_scale in enumerate(truth):
             row: dict[str, Any] = {"model": model, "subject": f"r{subject}", "parameter": parameter}
@@ -500,9 +535,9 @@ def write_recovery(folder: Path, sample: Sample, rng: np.random.Generator, n: in
 
 def _write_confusion(folder: Path, sample: Sample, n: int, rng: np.random.Generator) -> None:
     rows = []
-    for criterion, right in (("bic", 0.6), ("evidence", 0.7), ("pooled", 0.8)):
-        for truth, chosen in product(sample.mixed, repeat=2):
-            share = right if truth == chosen else (1 - right) / max(1, len(sample.mixed) - 1)
+    for criterion, right in (("evidence", 0.7), ("pooled", 0.8)):
+        for truth, chosen in product(sample.studied, repeat=2):
+            share = right if truth == chosen else (1 - right) / max(1, len(sample.studied) - 1)
             row = {"criterion": criterion, "truth": truth, "chosen": chosen, "n": n, "count": round(share * n)}
             rows.append(
                 row
@@ -513,18 +548,18 @@ def _write_confusion(folder: Path, sample: Sample, n: int, rng: np.random.Genera
     power = [
         {
             "model": "holmes", "against": "flat", "group_size": size, "frequency": frequency,
-            "rule": "exceedance above .95", "power": min(0.99, 0.02 * size * (frequency - 0.45)), "lower": 0.2,
-            "upper": 0.9,
+            "rule": "protected exceedance above .95", "power": min(0.99, 0.02 * size * (frequency - 0.45)),
+            "lower": 0.2, "upper": 0.9,
         }
         for size, frequency in product((10, 20, 40, 80), (0.5, 0.6, 0.7, 0.8, 0.9, 1.0))
     ]  # fmt: skip
-    if len(sample.mixed) > 1:
+    if len(sample.studied) > 1:
         write_table(pd.DataFrame(power), folder / "power.csv")
     checks = [
         {
             "level": "person", "model": model, "parameter": parameter, "subset": "all", "n": n,
             "chi2_p": rng.uniform(), "ecdf_p": rng.uniform(), "verdict": "passes",
         }
-        for model, parameter in product(sample.mixed, ("alpha", "omega", "beta", "lapse"))
+        for model, parameter in product(sample.studied, ("alpha", "omega", "beta", "lapse"))
     ]  # fmt: skip
     write_table(pd.DataFrame(checks), folder / "sbc_summary.csv")

@@ -82,7 +82,13 @@ def without_pymc(patch: pytest.MonkeyPatch) -> list[str]:
         draws = np.random.default_rng(0).dirichlet(1 + softmax(evidence, axis=1).sum(axis=0), size=400)
         probability = softmax(evidence, axis=1)
         subjects = lattices[0].subjects
-        return SimpleNamespace(subjects=subjects, frequency=draws[:, None], probability=probability, warnings=[])
+        return SimpleNamespace(
+            subjects=subjects,
+            frequency=draws[:, None],
+            imputed=np.broadcast_to(evidence, (len(draws), *evidence.shape)),
+            probability=probability,
+            warnings=[],
+        )
 
     for fake in (pool_people, write_pooled, mix_models):
         patch.setattr(f"holmes_fit.recovery.pooled.{fake.__name__}", fake)

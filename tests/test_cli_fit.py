@@ -12,6 +12,7 @@ import time
 from dataclasses import asdict
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -82,7 +83,9 @@ def test_a_run_says_what_it_does_and_what_came_of_it(study: Study, capsys: pytes
     fits, models = (pd.read_csv(study.out / name) for name in ("fits.csv", "models.csv"))
     of_flat = fits[fits["model"] == "flat"].groupby("parameter")["median"].median()
     assert table[1][2:4] == [f"{of_flat[name]:.2f}" for name in ("alpha", "omega")]
-    assert table[1][4] == f"{models.loc[models['model'] == 'flat', 'log_evidence'].sum():.1f}"
+    own = models[models["model"] == "flat"]
+    error = np.sqrt((own["log_evidence_error"] ** 2).sum())
+    assert table[1][4:7] == [f"{own['log_evidence'].sum():.1f}", "±", f"{error:.1f}"]
     assert "This is a first look" in out
     assert f"Tables are in {study.out}" in out
     command = read_run(study.out).manifest.about["command"]

@@ -76,7 +76,10 @@ def test_pooling_leaves_tables_and_says_what_was_found(run_folder: Path, capsys:
     assert (row["divergences"], row["warning"]) == (0, "")
     assert row["r_hat"] < 1.01
     assert min(row["ess_bulk"], row["ess_tail"]) > 400
-    assert list(run.read_table("second_level.csv")["term"]) == ["Intercept", "group[T.young]"]
+    behaviour = run.read_table("behaviour.csv", ("warning",)).fillna({"warning": ""})
+    assert list(behaviour["term"]) == ["Intercept", "group[T.young]"]
+    said = "Right answers without a model (correct ~ group, log odds): group[T.young] "
+    assert f"{said}{behaviour['estimate'][1]:+.2f}" in out
     assert {"mean", "median", "spread", "effect", "contrast"} == set(run.read_table("group.csv")["quantity"])
     assert len(run.read_table("pooled.csv")) == 6
     # What was pooled with covariates is not the group without them.
@@ -87,7 +90,7 @@ def test_too_few_draws_end_with_a_warning_and_its_code(
     run_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Two chains of 50 draws cannot have 400 effective ones."""
-    earlier, own = ("pool_holmes.nc", "second_level.csv"), "pool_notes.nc"
+    earlier, own = ("pool_holmes.nc", "behaviour.csv"), "pool_notes.nc"
     for name in (*earlier, own):
         (run_folder / name).write_text("of another time")
     command = ["pool", run_folder, "--preset", preset(tmp_path, chains=2, tune=50, draws=50), "--workers", 1]
@@ -139,6 +142,7 @@ def test_a_comparison_ends_as_its_diagnostics_say(
         models=pd.DataFrame({"model": ["flat", "holmes"], "exceedance": [0.25, np.nan]}),
         frequencies=pd.DataFrame(),
         people=pd.DataFrame(),
+        prior_sensitivity=pd.DataFrame({"model": ["flat"], "prior_width": [2.0]}),
         warnings=[],
     )
     given: dict[str, object] = {}
@@ -154,6 +158,7 @@ def test_a_comparison_ends_as_its_diagnostics_say(
         {"model": "flat", "exceedance": 0.25},
         {"model": "holmes", "exceedance": None},
     ]
+    assert for_programs["prior_sensitivity"] == [{"model": "flat", "prior_width": 2.0}]
     assert len(for_programs["warnings"]) == (code == 3)
     assert given["names"] == (Path("runs/pilot"), ["flat", "holmes"])
     assert (given["by"], given["leave_out"]) == ("site", ["s1"])

@@ -69,8 +69,13 @@ def test_flat_and_holmes_on_a_short_task(small: Study, capsys: pytest.CaptureFix
     lines = out.splitlines()
     assert lines[0].startswith("People simulated from flat, fitted with flat: 3 people (few")
     assert lines[1].strip().startswith("alpha: ")
-    assert any(line.startswith("Truth holmes: the right model, person by person, by BIC ") for line in lines)
-    assert any(line.startswith("To find holmes the more frequent, against flat, with power 0.8") for line in lines)
+    assert any(
+        line.startswith("Truth holmes: the right model, person by person, by their own evidence ") for line in lines
+    )
+    assert any(
+        line.startswith("To find holmes the more frequent, against flat, from the evidences of single people, with")
+        for line in lines
+    )
     assert "too few people to tell" in out
     assert "This is a first look" in out
     assert lines[-1] == f"Tables and figures are in {small.out}: recovery.csv, confusion.csv, figures/."

@@ -3,6 +3,7 @@
 import itertools
 from dataclasses import replace
 from importlib import import_module
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -12,10 +13,13 @@ from scipy.special import gammaln, logsumexp
 
 from holmes_fit import simulate
 from holmes_fit.comparison import compare, in_words
+from holmes_fit.comparison.compare import _chosen
 from holmes_fit.comparison.omnibus import exceedance, frequencies_by_group, omnibus_risk, protected
+from holmes_fit.comparison.tables import _mixture_columns
 from holmes_fit.errors import InputError
 from holmes_fit.fitting import fit
 from holmes_fit.models import MODELS
+from holmes_fit.numbers import probability
 from holmes_fit.pooling import Sampling
 from holmes_fit.runs import Run, read_run
 
@@ -141,12 +145,27 @@ def test_a_run_is_compared_and_gets_its_tables(fitted: Run) -> None:
     np.testing.assert_allclose(frequencies.groupby("group")["mean"].sum(), 1)
     differences = fitted.read_table("frequency_differences.csv", ("model", "above", "below"))
     assert list(differences["above"] + differences["below"]) == ["youngold", "youngold"]
+    sensitivity = fitted.read_table("prior_sensitivity.csv", ("model",)).query("prior_width == 1").set_index("model")
+    by_model = table.set_index("model")["log_evidence"]
+    assert dict(sensitivity["log_evidence"]) == pytest.approx(dict(by_model), abs=0.01)  # the priors of the fit
     assert len(fitted.read_table("predictive.csv")) > 10
     assert fitted.path("mixture.nc").exists()
     assert repr(found) == "<Comparison: bias, rescorla_wagner, 6 people>"
     words = in_words(found)
-    assert words.startswith("rescorla_wagner describes an estimated ")
+    assert words.startswith("Among bias and rescorla_wagner, rescorla_wagner describes an estimated ")
+    first, evidence = table.iloc[0], people.pivot(index="subject", columns="model", values="log_evidence")
+    likeliest = people.pivot(index="subject", columns="model", values="probability").idxmax(axis=1)
+    assert first["likeliest_for"] == (likeliest == "rescorla_wagner").sum()
+    assert first["most_evidence_for"] == (evidence.idxmax(axis=1) == "rescorla_wagner").sum()
+    assert (
+        f"it is the likeliest for {first['likeliest_for']:.0f} of 6 by their posterior probabilities in the mixture, "
+        f"and for {first['most_evidence_for']:.0f} by their own evidence alone; for "
+    ) in words
+    assert f"with probability {probability(first['exceedance'], found.mixture.diagnostics.ess_bulk)}, or" in words
+    assert "1.000" not in words.partition("\n")[0]
+    assert first["over_bias_error"] == pytest.approx(np.hypot(*table["log_evidence_error"]))
     assert "young" in words
+    assert "With priors half and twice as wide, rescorla_wagner is still the most frequent by people's own" in words
 
 
 @pytest.mark.slow
@@ -171,6 +190,24 @@ def test_what_has_not_changed_is_neither_sampled_nor_simulated_again(
     assert (more.mixture.is_new, len(counted)) == (False, 1)
     other = compare(fitted, sampling=replace(sampling, seed=SEED + 2), datasets=21)
     assert (other.mixture.is_new, len(counted)) == (True, 2)
+
+
+def test_likeliest_and_most_evidence_are_told_apart() -> None:
+    """Someone whose own evidence is for one model can follow the other by all that the group says."""
+    lattices = [SimpleNamespace(log_evidence=np.array(values)) for values in ([0.0, -1.0, 0.0], [-3.0, -0.5, -4.0])]
+    mixture = SimpleNamespace(
+        models=("flat", "holmes"), lattices=lattices, probability=np.array([[0.9, 0.1], [0.7, 0.3], [0.9, 0.1]])
+    )
+    everyone = np.tile([0.8, 0.2], (10, 1))
+    shares = SimpleNamespace(everyone=everyone, exceedance=np.array([1.0, 0.0]), protected=np.array([0.9, 0.1]))
+    columns = _mixture_columns(SimpleNamespace(mixture=mixture, shares=shares), "flat")  # type: ignore[arg-type]
+    assert (columns["likeliest_for"], columns["most_evidence_for"]) == (3, 2)
+
+
+def test_baselines_compete_unless_they_are_left_out() -> None:
+    fitted = ("flat", "holmes", "rescorla_wagner", "bias")
+    assert _chosen(None, fitted) == list(fitted)
+    assert _chosen(["holmes", "flat"], fitted) == ["holmes", "flat"]
 
 
 def test_a_model_that_is_not_known_here_is_named(fitted: Run, monkeypatch: pytest.MonkeyPatch) -> None:

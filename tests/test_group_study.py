@@ -162,7 +162,7 @@ def test_a_recovery_tells_its_groups_from_its_people(monkeypatch: pytest.MonkeyP
         [("group", "flat", "mean of alpha", f"g{i}", 0, 99, True) for i in range(30)], columns=list(SBC)
     )
     monkeypatch.setattr(studies, "person_ranks", lambda truths, fits, seed: person)
-    for name in ("people_table", "pooled_table", "recovery_table", "error_table", "scores_of", "mixture_of"):
+    for name in ("people_table", "pooled_table", "recovery_table", "error_table", "evidences_of", "mixture_of"):
         monkeypatch.setattr(studies, name, lambda *args: pd.DataFrame())
     for name in ("confusion_table", "model_table", "power_table"):
         monkeypatch.setattr(studies, name, lambda *args: pd.DataFrame())

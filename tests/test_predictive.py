@@ -10,7 +10,6 @@ from scipy.special import expit, logit
 
 from holmes_fit.comparison.predictive import (
     check_cohort,
-    cohort_of,
     distance_p_value,
     predictive_checks,
     two_sided,
@@ -23,6 +22,7 @@ from holmes_fit.models import MODELS, Observer
 from holmes_fit.runs import Run, read_run
 from holmes_fit.simulation import simulate
 from holmes_fit.trials import Cohort, build_cohort, learning_curve
+from holmes_fit.trials.of_run import cohort_of
 from tests.small_fits import OBSERVER, SMALL
 
 SEED = 20264
@@ -175,6 +175,23 @@ def test_p_values_are_uniform_under_the_truth() -> None:
         assert abs(np.mean(np.array(whole) <= level) - level) < 3 * error
     # Single bins have few possible values, so that small p-values are rarer than they may be.
     assert np.mean(small) < 0.1 + 3 * np.std(small, ddof=1) / np.sqrt(times)
+
+
+def test_bands_hold_what_people_of_a_group_share() -> None:
+    """Draws of one number belong together: the same parameters, mixed up between people, give a narrower band."""
+    cohort = simulate("weather_prediction", "bias", 12, seed=SEED).cohort
+    rng = np.random.default_rng(SEED)
+    subjects, shared = tuple(cohort.subjects["subject"]), rng.uniform(0.2, 0.8, size=100)
+    joint = np.repeat(shared[None, :, None], len(subjects), axis=0)
+    apart = np.stack([rng.permutation(own) for own in joint])
+    widths = []
+    for values in (joint, apart):
+        draws = {"bias": PeopleDraws(subjects, ("choice_probability",), values)}
+        checks, _ = check_cohort(cohort, [fitted("bias")], draws, datasets=100, workers=1)
+        own = checks[(checks["measure"] == "choice") & (checks["by"] == "trial")]
+        widths.append(float((own["upper"] - own["lower"]).mean()))
+    assert widths[0] == pytest.approx(0.6, abs=0.15)  # that of the group, all but choosing
+    assert widths[1] < 0.6 * widths[0]
 
 
 def test_a_model_that_does_not_learn_is_found_out() -> None:

@@ -227,13 +227,12 @@ def test_confusion_counts_who_was_chosen(study: Recovery) -> None:
     confusion = study.confusion.set_index(["criterion", "truth", "chosen"]).sort_index()
     assert (confusion.groupby(["criterion", "truth"])["count"].sum() == PEOPLE_OF_A_MODEL).all()
     assert confusion.groupby(["criterion", "chosen"])["inversion"].sum().to_numpy() == pytest.approx(1.0)
-    for criterion, column, sign in (("bic", "bic", 1), ("evidence", "log_evidence", -1)):
-        models = study.fits("bias").models.pivot(index="subject", columns="model", values=column)
-        expected = (sign * models["bias"] < sign * models["rescorla_wagner"]).sum()
-        assert confusion.loc[(criterion, "bias", "bias"), "count"] == expected
-        shares = confusion["share"][criterion]
-        inverted = shares["bias", "bias"] / (shares["bias", "bias"] + shares["rescorla_wagner", "bias"])
-        assert confusion.loc[(criterion, "bias", "bias"), "inversion"] == pytest.approx(inverted)
+    models = study.fits("bias").models.pivot(index="subject", columns="model", values="log_evidence")
+    expected = (models["bias"] > models["rescorla_wagner"]).sum()
+    assert confusion.loc[("evidence", "bias", "bias"), "count"] == expected
+    shares = confusion["share"]["evidence"]
+    inverted = shares["bias", "bias"] / (shares["bias", "bias"] + shares["rescorla_wagner", "bias"])
+    assert confusion.loc[("evidence", "bias", "bias"), "inversion"] == pytest.approx(inverted)
     # The stand-in for the mixture goes by the evidence.
     assert (confusion.loc["pooled", "count"] == confusion.loc["evidence", "count"]).all()
 
@@ -254,7 +253,7 @@ def made_up_tables(models: Sequence[str]) -> dict[str, pd.DataFrame]:
     counted = {"n": 100, "count": 50, "share": 0.5, **interval, **inversion}
     confusion = [
         {"criterion": criterion, "truth": truth, "chosen": chosen, **counted}
-        for criterion, truth, chosen in product(("bic", "evidence", "pooled"), models, models)
+        for criterion, truth, chosen in product(("evidence", "pooled"), models, models)
     ]
     recovery = [
         {
@@ -329,7 +328,9 @@ def test_words_say_what_is_identified(study: Recovery) -> None:
     removed = measure_of(study.parameters, "bias", "choice_probability", "variance_removed").value
     judged = strength(correlation, removed, PEOPLE_OF_A_MODEL)
     assert f"{judged} by one person's choices: r {correlation:.2f} (" in rate
-    assert any(line.startswith("Truth bias: the right model, person by person, by BIC ") for line in lines)
+    assert any(
+        line.startswith("Truth bias: the right model, person by person, by their own evidence ") for line in lines
+    )
     assert "ranks of the truth are uniform for all 3 parameters" in text
     assert study.summary == text + "\n"
     assert [strength(r, np.nan, 60) for r in (0.9, 0.8, 0.7, 0.4, 0.1)] == [
@@ -573,7 +574,7 @@ def test_people_are_really_pooled(preset: Path, light: None, tmp_path: Path) -> 
     assert people["pooled_covered"].tolist() == inside.tolist()
     # A group of people is no wider than the prior, so that they are known at least as well, if only just.
     assert people["pooled_sd_on_scale"].mean() < 1.1 * people["sd_on_scale"].mean()
-    assert study.confusion["criterion"].unique().tolist() == ["bic", "evidence"]  # with one model, there is no mixture
+    assert study.confusion["criterion"].unique().tolist() == ["evidence"]  # with one model, there is no mixture
     assert (tmp_path / "study" / "from_bias" / "pool_bias.nc").exists()
     before = contents(tmp_path / "study")
     recover("conditioning", out=tmp_path / "study", seed=SEED, **options)  # type: ignore[arg-type]
@@ -583,7 +584,7 @@ def test_people_are_really_pooled(preset: Path, light: None, tmp_path: Path) -> 
 def test_too_few_people_are_not_pooled_and_it_is_said(preset: Path, light: None, tmp_path: Path) -> None:
     study = recover("conditioning", models=MODELS, subjects=1, out=tmp_path / "study", preset=preset, workers=1)
     assert study.people["pooled"].isna().all()
-    assert set(study.confusion["criterion"]) == {"bic", "evidence"}
+    assert set(study.confusion["criterion"]) == {"evidence"}
     text = in_words(study)
     assert "No pooling of those simulated from bias: model bias: saw one person; allowed: at least 3 people." in text
     assert "No mixture of models of everyone: mixture: saw 2 people; allowed: at least 3 people." in text

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import integrate, stats
+from scipy import integrate, special, stats
 from statsmodels.stats.proportion import proportion_confint
 
+from holmes_fit.comparison.omnibus import random_effects
 from holmes_fit.recovery import power
-from holmes_fit.recovery.power import RULES, exceedance, power_table
+from holmes_fit.recovery.power import INTERVAL, PROTECTED, RULES, judged, power_table
 from holmes_fit.recovery.statistics import Measure, bias, bootstrapped, correlation, rank_correlation, rmse, share
 from holmes_fit.uniformity import SIMULATIONS, binned, chi_square_p, ecdf_band, ecdf_p, rank_of
 
@@ -127,7 +128,7 @@ def test_bands_hold_uniform_ranks_everywhere_at_once(rng: np.random.Generator) -
 
 def test_exceedance_agrees_with_quadrature(rng: np.random.Generator) -> None:
     factors = rng.normal(0.4, 1.5, size=(3, 12))
-    for group, found in zip(factors, exceedance(factors), strict=True):
+    for group, found in zip(factors, judged(factors)[INTERVAL], strict=True):
 
         def density(f: float, group: np.ndarray = group) -> float:
             return float(np.prod(f * np.exp(group) + 1 - f))
@@ -139,9 +140,36 @@ def test_exceedance_agrees_with_quadrature(rng: np.random.Generator) -> None:
 def test_with_certain_evidence_exceedance_is_that_of_a_beta() -> None:
     for followers in range(11):
         factors = np.where(np.arange(10) < followers, 50.0, -50.0)
-        assert exceedance(factors[None])[0] == pytest.approx(
+        assert judged(factors[None])[INTERVAL][0] == pytest.approx(
             stats.beta.sf(0.5, 1 + followers, 11 - followers), abs=2e-3
         )
+
+
+def certain_protected(followers: np.ndarray, size: int) -> np.ndarray:
+    """Protected exceedance when it is known who follows what: a mean of f^k (1 - f)^(n - k) against one half^n."""
+    free = special.betaln(1 + followers, 1 + size - followers)
+    risk = special.expit(size * np.log(0.5) - free)
+    return (1 - risk) * stats.beta.sf(0.5, 1 + followers, 1 + size - followers) + risk / 2
+
+
+def test_protected_exceedance_is_that_of_a_comparison(rng: np.random.Generator) -> None:
+    """What studies count by is what random-effects model selection gives, by other means."""
+    for shift, n in ((0.0, 8), (0.6, 12), (1.5, 20)):
+        factors = rng.normal(shift, 1.2, size=n)
+        found = judged(factors[None])
+        sampled = random_effects(np.column_stack([np.zeros(n), factors]), rng)
+        error = 4.5 * np.sqrt(0.25 / len(sampled.frequency))
+        assert found[INTERVAL][0] == pytest.approx(sampled.exceedance[1], abs=error)
+        assert found[PROTECTED][0] == pytest.approx(sampled.protected[1], abs=error)
+        assert abs(found[PROTECTED][0] - 0.5) < abs(found[INTERVAL][0] - 0.5)
+
+
+def test_five_people_who_agree_are_not_enough() -> None:
+    """However sure each of them is: unprotected exceedance would be .98."""
+    found = judged(np.full((1, 5), 50.0))
+    assert found[INTERVAL][0] == pytest.approx(1 - 0.5**6, abs=2e-3)
+    assert found[PROTECTED][0] == pytest.approx(certain_protected(np.array(5), 5), abs=2e-3)
+    assert found[PROTECTED][0] < RULES[PROTECTED] < found[INTERVAL][0]
 
 
 def certain(n: int) -> dict[str, pd.DataFrame]:
@@ -157,7 +185,9 @@ def test_with_certain_evidence_power_is_binomial() -> None:
     assert set(zip(table["model"], table["against"], strict=True)) == {("holmes", "flat")}
     for row in table.itertuples():
         followers = np.arange(row.group_size + 1)
-        found = stats.beta.sf(0.5, 1 + followers, 1 + row.group_size - followers) > RULES[row.rule]
+        exceedance = stats.beta.sf(0.5, 1 + followers, 1 + row.group_size - followers)
+        by_rule = {INTERVAL: exceedance, PROTECTED: certain_protected(followers, row.group_size)}
+        found = by_rule[row.rule] > RULES[row.rule]
         expected = stats.binom.pmf(followers, row.group_size, row.frequency) @ found
         assert row.power == pytest.approx(expected, abs=4 * np.sqrt(0.25 / power.GROUPS))
     # People who are all alike leave nothing uncertain. Were counting groups not taken out, the ratio would be 1.

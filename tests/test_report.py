@@ -88,27 +88,38 @@ def test_the_answer_is_that_of_the_tables(run: Path, pages: dict[str, str]) -> N
     row = frequencies[(frequencies["group"] == "everyone") & (frequencies["model"] == "holmes")].iloc[0]
     answer = (
         f"HOLMES describes an estimated {percent(row['mean'])} of people (95% interval {percent(row['lower'])} to "
-        f"{percent(row['upper'])})."
+        f"{percent(row['upper'])}) among flat, Rescorla–Wagner, bias and HOLMES."
     )
     comparison = table(run, "comparison.csv").set_index("model").loc["holmes"]
-    probabilities = table(run, "model_probabilities.csv").pivot(index="subject", columns="model", values="probability")
-    best, n = (probabilities["holmes"] > 0.5).sum(), len(probabilities)
+    wide = table(run, "model_probabilities.csv").pivot(index="subject", columns="model")
+    probabilities = wide["probability"]
+    best, by_evidence = ((wide[name].idxmax(axis=1) == "holmes").sum() for name in ("probability", "log_evidence"))
+    n = len(wide)
     words = (
-        f"It is the most frequent model with probability {probability(comparison['exceedance'])}, and "
+        f"It is the most frequent of them with probability {probability(comparison['exceedance'])}, and "
         f"{probability(comparison['protected_exceedance'])} once chance is allowed for (protected exceedance). Person "
-        f"by person, it is the likeliest for {best} of {n} people; for "
-        f"{(probabilities.max(axis=1) > 0.95).sum()} of {n} one model or another has a probability above 0.95. Against "
-        f"the baselines, its log evidence summed over people is {places(comparison['over_rescorla_wagner'], 1, '+')} "
-        f"nats over Rescorla–Wagner and {places(comparison['over_bias'], 1, '+')} nats over bias."
+        f"by person, it is the likeliest for {best} of {n} people by posterior probability in the mixture, and for "
+        f"{by_evidence} by their own evidence alone; for {(probabilities.max(axis=1) > 0.95).sum()} of {n} one model "
+        "or another has a posterior probability above 0.95. Against the baselines, its log evidence summed over "
+        f"people is {places(comparison['over_rescorla_wagner'], 1, '+')} ± 1.1 nats over Rescorla–Wagner and "
+        f"{places(comparison['over_bias'], 1, '+')} ± 1.1 nats over bias."
     )
     for section in ("Summary", "Flat or HOLMES"):
         assert answer in pages[section]
         assert words in pages[section]
+    other_priors = table(run, "prior_sensitivity.csv").query("model == 'holmes'").set_index("prior_width")["frequency"]
+    narrow, own, wide_prior = (percent(other_priors[width]) for width in (0.5, 1.0, 2.0))
+    assert (
+        "With priors half and twice as wide, the most frequent by people's own evidences is "
+        f"HOLMES ({narrow}) and HOLMES ({wide_prior}), with those of the fit HOLMES ({own})."
+    ) in pages["Flat or HOLMES"]
 
 
 def test_frequencies_are_those_of_the_tables(run: Path, pages: dict[str, str]) -> None:
     text = pages["Flat or HOLMES"]
-    for _, row in table(run, "frequencies.csv").iterrows():
+    frequencies = table(run, "frequencies.csv")
+    shown = (frequencies["group"] == "everyone") | frequencies["model"].isin(["flat", "holmes"])  # not baselines
+    for _, row in frequencies[shown].iterrows():
         label = f" {LABELS.get(row['model'], row['model'])}" if row["group"] == "everyone" else ""
         assert f" {percent(row['mean'])}{label} " in text
     [(_, row)] = table(run, "frequency_differences.csv").query("model == 'holmes'").iterrows()
@@ -121,17 +132,18 @@ def test_frequencies_are_those_of_the_tables(run: Path, pages: dict[str, str]) -
     assert (
         f"Mixture: {mixture['divergences']:.0f} divergences, R-hat {mixture['r_hat']:.3f}, effective draws "
         f"{mixture['ess_bulk']:,.0f} (bulk) and {mixture['ess_tail']:,.0f} (tail); Bayesian omnibus risk "
-        f"{mixture['omnibus_risk']:.3f}."
+        f"{probability(mixture['omnibus_risk'])}."
     ) in text
 
 
 def test_the_table_of_models_is_the_comparison(run: Path, pages: dict[str, str]) -> None:
     for _, row in table(run, "comparison.csv").iterrows():
-        cells = [LABELS.get(row["model"], row["model"]), places(row["n_subjects"], 0), places(row["frequency"], 3)]
-        cells += [places(row["best_for"], 0)]
+        cells = [LABELS.get(row["model"], row["model"]), places(row["n_subjects"], 0), percent(row["frequency"])]
+        cells += [places(row["likeliest_for"], 0), places(row["most_evidence_for"], 0)]
         cells += [f"{places(row['log_evidence'], 1)} ± {places(row['log_evidence_error'], 1)}"]
-        cells += [places(row[name], 1, "+") for name in ("over_bias", "over_rescorla_wagner")]
-        cells += [places(row["bic"], 1), places(row["aic"], 1), places(row["hit_rate"], 3)]
+        for name in ("bias", "rescorla_wagner"):
+            cells += [f"{places(row[f'over_{name}'], 1, '+')} ± 1.1" if row["model"] != name else "0.0"]
+        cells += [places(row["hit_rate"], 3)]
         assert " ".join([*cells, places(row["loso_k_high"], 0)]) in pages["Flat or HOLMES"]
         assert row["model"] == "holmes" or f" {places(row['loso_difference'], 1)} " in pages["Flat or HOLMES"]
 
@@ -167,7 +179,8 @@ def test_every_diagnostic_in_the_appendix_is_that_of_the_tables(run: Path, pages
     for _, row in table(run, "models.csv").iterrows():
         evidence = f"{places(row['log_evidence'], 2)} ± {places(row['log_evidence_error'], 2)}"
         cells = [row["subject"], places(row["n_trials"], 0), places(row["n_answered"], 0)]
-        cells += [places(row["log_likelihood"], 2), evidence, places(row["bic"], 1), places(row["pseudo_r2"], 2)]
+        maximum = f"{places(row['log_likelihood'], 2)} ± {places(row['log_likelihood_error'], 2)}"
+        cells += [maximum, evidence, places(row["pseudo_r2"], 2)]
         cells += [percent(row["hit_rate"]), places(row["replicates"], 0), places(row["effective_replicates"], 1)]
         assert " ".join([*cells, places(row["batch_sd"], 2)]) in pages["Appendix"]
 
@@ -191,14 +204,15 @@ def test_parameters_are_those_of_the_tables(run: Path, pages: dict[str, str]) ->
             f"{LABELS.get(row['model'], row['model'])} {row['divergences']} divergences, R-hat {row['r_hat']:.3f}, "
             f"effective draws {min(row['ess_bulk'], row['ess_tail']):,.0f}"
         ) in text
-    [(_, row)] = table(run, "second_level.csv").iterrows()
-    tests = f"{places(row['statistic'], 2)} {probability(row['p'])} {probability(row['p_holm'])}"
-    assert f"{row['n_subjects']} 0.350 −0.0500 to 0.750 {tests}" in text
+    row = table(run, "behaviour.csv").iloc[1]
+    numbers = f"{row['n_subjects']} {row['n_answers']:,} 0.350 0.200 −0.0500 to 0.750 {probability(row['p'])}"
+    assert numbers in text
+    assert "0.800" not in text.partition("without a model")[2].partition("Rank")[0]  # the intercept is no effect
 
 
 def test_what_a_study_can_tell_is_that_of_the_tables(run: Path, pages: dict[str, str]) -> None:
     text, confusion = pages["Can this study tell?"], table(run / "recovery", "confusion.csv")
-    for _, row in confusion[confusion["criterion"] != "bic"].iterrows():
+    for _, row in confusion.iterrows():
         assert f"{percent(row['share'])} {row['count']} of {row['n']}" in text
         if (row["criterion"], row["truth"]) == ("pooled", row["chosen"]):
             assert f"{percent(row['share'])} of {LABELS.get(row['truth'], row['truth'])} people" in text

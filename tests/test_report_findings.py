@@ -11,7 +11,7 @@ import pytest
 
 from holmes_fit.errors import InputError
 from holmes_fit.presets import load_preset
-from holmes_fit.reporting.cohort import appendix, comparison, methods, recovery, summary
+from holmes_fit.reporting.cohort import appendix, behaviour, comparison, methods, recovery, summary
 from holmes_fit.reporting.cohort.book import Panel
 from holmes_fit.reporting.cohort.data import CohortData
 from holmes_fit.reporting.cohort.people import _n_pages
@@ -42,12 +42,36 @@ def changed(run: Path, name: str, **values: float) -> CohortData:
         (0.96, "HOLMES describes an estimated "),
         (0.94, "HOLMES is favoured, though not beyond doubt: it describes an estimated "),
         (0.76, "HOLMES is favoured, though not beyond doubt: it describes an estimated "),
-        (0.74, "Flat and HOLMES are not told apart: HOLMES describes an estimated "),
+        (0.74, "No model stands out: HOLMES describes an estimated "),
     ],
 )
 def test_the_answer_is_no_surer_than_the_tables(run: Path, protected: float, start: str) -> None:
     data = changed(run, "comparison.csv", protected_exceedance=protected)
     assert comparison.finding(data).startswith(start)
+    assert comparison.finding(data).endswith(" among flat, Rescorla–Wagner, bias and HOLMES.")
+
+
+def test_two_models_are_not_told_apart(tmp_path: Path) -> None:
+    sample = Sample(6, 8, models=("flat", "holmes"), records=False, warned=False)
+    data = changed(make_run(tmp_path / "run", sample), "comparison.csv", protected_exceedance=0.74)
+    assert comparison.finding(data).startswith("Flat and HOLMES are not told apart: HOLMES describes an estimated ")
+    assert comparison.finding(data).endswith(" among flat and HOLMES.")
+
+
+def test_probabilities_are_no_surer_than_their_draws(run: Path) -> None:
+    """All of 2,100 effective draws leave room for 3 / 2,100."""
+    data = changed(run, "comparison.csv", exceedance=1.0, protected_exceedance=1.0)
+    assert comparison.mixture_draws(data) == 2100
+    assert "most frequent of them with probability >.998, and >.998 once chance" in comparison.words(data)
+
+
+def test_another_answer_with_other_priors_is_said(run: Path) -> None:
+    data = changed(run, "prior_sensitivity.csv", frequency=0.1)
+    assert data.prior_sensitivity is not None
+    data.prior_sensitivity.loc[data.prior_sensitivity["prior_width"] == 1, "frequency"] = [0.1, 0.7, 0.1, 0.1]
+    assert comparison._with_other_priors(data).endswith(
+        "with those of the fit HOLMES (70%): the answer depends on the priors."
+    )
 
 
 @pytest.mark.parametrize(
@@ -55,7 +79,7 @@ def test_the_answer_is_no_surer_than_the_tables(run: Path, protected: float, sta
     [
         (0.8, 0.51, "HOLMES describes an estimated 80% of people in the group control"),
         (0.9, 0.49, "HOLMES is favoured, though not beyond doubt: it describes an estimated 90% of people in the "),
-        (0.73, 0.2, "Flat and HOLMES are not told apart: HOLMES describes an estimated 73% of people in the group "),
+        (0.73, 0.2, "No model stands out: HOLMES describes an estimated 73% of people in the group "),
     ],
 )
 def test_the_answer_for_a_group_is_no_surer_than_its_frequencies(
@@ -73,8 +97,16 @@ def test_the_answer_for_a_group_is_no_surer_than_its_frequencies(
 )
 def test_a_baseline_that_does_as_well_is_named(run: Path, over: float, doubted: bool) -> None:
     words = comparison.words(changed(run, "comparison.csv", over_rescorla_wagner=over, over_bias=50.0))
-    assert f"{over:+.1f} nats over Rescorla–Wagner and +50.0 nats over bias".replace("-", "−") in words
+    told = f"{over:+.1f} ± 1.1 nats over Rescorla–Wagner and +50.0 ± 1.1 nats over bias".replace("-", "−")
+    assert told in words
     assert ("so that Rescorla–Wagner explains the choices about as well, or better." in words) == doubted
+
+
+@pytest.mark.parametrize(("rmse", "told"), [(0.001, "no model has"), (0.9, " band; ")])
+def test_it_is_said_what_closer_means(run: Path, rmse: float, told: str) -> None:
+    words = behaviour._finding(changed(run, "predictive_summary.csv", rmse=rmse))
+    assert told in words
+    assert words.endswith(" has a smaller RMS error.")
 
 
 def test_only_people_who_could_be_fitted_are_counted_in_the_answer(tmp_path: Path) -> None:
@@ -103,7 +135,7 @@ class Rows:
 def test_power_is_shown_for_one_pair_of_models_and_one_rule_a_figure(run: Path) -> None:
     power = pd.read_csv(run / "recovery" / "power.csv")
     pairs = [("rescorla_wagner", "flat"), ("flat", "holmes"), ("holmes", "flat"), ("holmes", "rescorla_wagner")]
-    rules = ("exceedance above .95", "95% interval above .5")
+    rules = ("protected exceedance above .95", "95% interval above .5")
     tables = [
         power.assign(model=model, against=against, rule=rule, power=power["power"] * (place + 1) / 10)
         for place, (model, against) in enumerate(pairs)

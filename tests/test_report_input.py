@@ -10,6 +10,7 @@ import pytest
 import holmes_fit as hf
 from holmes_fit.cli import main
 from holmes_fit.errors import InputError
+from holmes_fit.numbers import probability, share
 from holmes_fit.reporting.cohort.catalogue import PAGES
 from holmes_fit.reporting.cohort.settings import Settings, load_settings
 from holmes_fit.reporting.cohort.text import (
@@ -17,8 +18,6 @@ from holmes_fit.reporting.cohort.text import (
     number,
     people,
     printable,
-    probability,
-    share,
     short_names,
     shortened,
     signed,

@@ -25,6 +25,7 @@ TABLES = (
     "model_probabilities.csv",
     "frequencies.csv",
     "frequency_differences.csv",
+    "prior_sensitivity.csv",
     "mixture.csv",
     "mixture.nc",
     "predictive.csv",
@@ -35,7 +36,7 @@ TABLES = (
 @command(
     "holmes-fit compare runs/pilot",
     "holmes-fit compare runs/pilot --by group --leave-out s07",
-    "holmes-fit compare runs/pilot --models flat,holmes,rescorla_wagner",
+    "holmes-fit compare runs/pilot --models flat,holmes",
 )
 def compare(
     run: RunFolder,
@@ -43,7 +44,7 @@ def compare(
         str | None,
         typer.Option(
             metavar="NAME,...",
-            help="The models of the mixture; all latent-cause models by default.",
+            help="The models of the mixture; all that were fitted by default.",
             autocompletion=complete_models,
         ),
     ] = None,
@@ -58,7 +59,8 @@ def compare(
     """Say which model describes these people, and how surely.
 
     Results go to the run folder: comparison.csv (a row a model), model_probabilities.csv (a row a person and model),
-    frequencies.csv, frequency_differences.csv, mixture.csv, mixture.nc (ArviZ), predictive.csv, predictive_summary.csv.
+    frequencies.csv, frequency_differences.csv, prior_sensitivity.csv (with narrower and wider priors), mixture.csv,
+    mixture.nc (ArviZ), predictive.csv, predictive_summary.csv.
     A run that is not pooled yet is pooled first, and what has not changed is not sampled again. Ends with 3 if the
     chains have not converged, or the evidences are too noisy to be compared.
     """
@@ -87,6 +89,7 @@ def compare(
         models=rows(found.models),
         frequencies=rows(found.frequencies),
         people=rows(found.people),
+        prior_sensitivity=rows(found.prior_sensitivity),
         notes=found.warnings,
     )
     say.wrote(*(run / name for name in TABLES), silently=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -59,7 +59,7 @@ def ending(fits: Fits, summary: pd.DataFrame) -> str:
 
 def _ending_lines(fits: Fits, summary: pd.DataFrame) -> Iterator[str]:
     if len(summary):
-        yield from _table_lines(summary)
+        yield from _table_lines(summary, evidence_errors(fits.models))
         yield ""
     yield from _warning_lines(summary)
     if fits.label:
@@ -67,13 +67,22 @@ def _ending_lines(fits: Fits, summary: pd.DataFrame) -> Iterator[str]:
     yield f"Tables are in {plain(str(fits.folder), limit=300)}: fits.csv has the parameters, models.csv the evidence."
 
 
-def _table_lines(summary: pd.DataFrame) -> Iterator[str]:
+def evidence_errors(models: pd.DataFrame) -> dict[str, float]:
+    """Return the Monte Carlo error of each model's evidence, summed over the people fitted with every model."""
+    counts = models.groupby("subject")["model"].transform("count")
+    complete = models[counts == models["model"].nunique()]
+    variances = (complete["log_evidence_error"] ** 2).groupby(complete["model"]).sum()
+    return {str(model): float(variance**0.5) for model, variance in variances.items()}
+
+
+def _table_lines(summary: pd.DataFrame, errors: Mapping[str, float]) -> Iterator[str]:
     width = max(len("model"), *summary["model"].str.len())
-    yield f"{'model':{width}}  people  alpha  omega  log evidence  noisy  at a bound"
+    yield f"{'model':{width}}  people  alpha  omega     log evidence  noisy  at a bound"
     for row in summary.to_dict("records"):
+        evidence = f"{row['log_evidence']:.1f} ± {errors.get(row['model'], 0.0):.1f}"
         medians = "  ".join(f"{'·' if pd.isna(row[name]) else f'{row[name]:.2f}':>5}" for name in SHOWN)
         yield (
-            f"{row['model']:{width}}  {row['people']:6d}  {medians}  {row['log_evidence']:12.1f}  {row['noisy']:5d}"
+            f"{row['model']:{width}}  {row['people']:6d}  {medians}  {evidence:>15}  {row['noisy']:5d}"
             f"  {row['at_bound']:10d}"
         )
 
@@ -81,7 +90,10 @@ def _table_lines(summary: pd.DataFrame) -> Iterator[str]:
 def _warning_lines(summary: pd.DataFrame) -> Iterator[str]:
     if not len(summary):
         return
-    yield "alpha, omega: medians over people. log evidence: the sum over people; higher is better."
+    yield (
+        "alpha, omega: medians over people. log evidence: the sum over people with its Monte Carlo error; higher is "
+        "better."
+    )
     if summary["in_all"].iloc[0] < summary["people"].max():
         yield f"The sums are over the {counted(summary['in_all'].iloc[0], 'person', 'people')} fitted with every model."
     if summary["noisy"].any():

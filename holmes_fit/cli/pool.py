@@ -50,12 +50,13 @@ def pool(
 
     Results go to the run folder: group.csv (means, spreads, effects), pooled.csv (people's estimates, which shrink
     towards the group), pooling.csv (diagnostics), pooling_prior.csv (what the prior implies), pool_MODEL.nc (ArviZ),
-    and with --formula second_level.csv (weighted regressions). What has not changed is not sampled again. Ends with 3
-    if the chains have not converged.
+    and with --formula behaviour.csv (right answers by the same covariates, without a model). What has not changed is
+    not sampled again. Ends with 3 if the chains have not converged.
     """
     from holmes_fit.pooling import fitted_models, in_words
     from holmes_fit.pooling import pool as pool_run
-    from holmes_fit.pooling.results import checks_row, group_table
+    from holmes_fit.pooling.behaviour import behaviour_in_words
+    from holmes_fit.pooling.results import BEHAVIOUR, checks_row, group_table
     from holmes_fit.runs import read_run
 
     prior, sampling = pooling_of(preset, seed, workers)
@@ -69,7 +70,8 @@ def pool(
             sampling=sampling,
             progress=begin,
         )
-    words = in_words(found)
+    behaviour = read_run(run).read_table(BEHAVIOUR, ("warning",)).fillna({"warning": ""}) if formula else None
+    words = in_words(found) if behaviour is None else f"{in_words(found)}\n\n{behaviour_in_words(behaviour)}"
     kept = [name for name, each in found.items() if not each.is_new]
     if kept:
         words = f"{unchanged(kept)}\n{words}"
@@ -79,8 +81,9 @@ def pool(
         folder=run,
         models=[checks_row(each) for each in found.values()],
         group=[row for each in found.values() for row in rows(group_table(each))],
+        behaviour=[] if behaviour is None else rows(behaviour),
     )
-    tables = [*TABLES, *(["second_level.csv"] if formula else []), *(f"pool_{name}.nc" for name in found)]
+    tables = [*TABLES, *([BEHAVIOUR] if formula else []), *(f"pool_{name}.nc" for name in found)]
     say.wrote(*(run / name for name in tables), silently=True)
     failed = [name for name, each in found.items() if each.diagnostics.warnings]
     if failed:

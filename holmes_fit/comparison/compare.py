@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from holmes_fit.comparison.groups import groups_of
 from holmes_fit.comparison.omnibus import exceedance, frequencies_by_group, omnibus_risk, protected
 from holmes_fit.comparison.prediction import LeftOut, leave_one_out
-from holmes_fit.comparison.predictive import check_predictive, cohort_of, predictive_checks, read_checks
+from holmes_fit.comparison.predictive import check_predictive, predictive_checks, read_checks
 from holmes_fit.comparison.predictive_draws import PeopleDraws, draws_digest, read_draws
+from holmes_fit.comparison.prior_sensitivity import prior_sensitivity
 from holmes_fit.errors import Problems, Quoted, nearest
 from holmes_fit.models import find_model
 from holmes_fit.pooling import (
@@ -38,6 +39,7 @@ from holmes_fit.pooling.results import check_group_model, listed, to_arviz
 from holmes_fit.pooling.sampling import Diagnostics, counted, diagnose, read_kept
 from holmes_fit.progress import OnBegin, watched_steps
 from holmes_fit.runs import HasRun, Run, run_of
+from holmes_fit.trials.of_run import cohort_of
 
 MIXTURE = "mixture.nc"
 SIMULATED = "simulated"  # what predictive checks were made from, among the attributes of the mixture
@@ -138,6 +140,11 @@ class Comparison:
 
         return difference_table(self)
 
+    @cached_property
+    def prior_sensitivity(self) -> pd.DataFrame:
+        """``prior_sensitivity.csv``: a row for each model of the mixture and width of the fitting priors."""
+        return prior_sensitivity(self.mixture.lattices)
+
     @property
     def idata(self) -> az.InferenceData:
         """The posterior of the mixture, for ArviZ."""
@@ -178,16 +185,16 @@ def compare(
     The headline is a mixture: everyone follows one of the models, frequencies are unknown, and within a model people
     are distributed as in its group. What was sampled or simulated before from the same fits, with the same settings
     and versions, is not sampled or simulated again. Files are ``comparison.csv``, ``model_probabilities.csv``,
-    ``frequencies.csv``, ``frequency_differences.csv``, ``mixture.csv``, ``mixture.nc``, ``predictive.csv`` and
-    ``predictive_summary.csv``.
+    ``frequencies.csv``, ``frequency_differences.csv``, ``prior_sensitivity.csv``, ``mixture.csv``, ``mixture.nc``,
+    ``predictive.csv`` and ``predictive_summary.csv``.
 
     Parameters
     ----------
     run
         What :func:`holmes_fit.fit` has returned, or the run folder.
     models
-        The models of the mixture, two or more; by default all latent-cause models of the run. The others stand beside
-        them in the table.
+        The models of the mixture, two or more; by default all models of the run, baselines among them. What is found
+        holds among these models. The others stand beside them in the table.
     by
         The covariate whose groups are compared; by default the first that divides people into a few groups.
     leave_out
@@ -333,6 +340,7 @@ def write(found: Comparison) -> None:
         "frequencies.csv": found.frequencies,
         "frequency_differences.csv": found.differences,
         "mixture.csv": checks_table(found),
+        "prior_sensitivity.csv": found.prior_sensitivity,
         "predictive.csv": found.checks,
         "predictive_summary.csv": found.check_summary,
     }
@@ -353,9 +361,10 @@ def _check_people_and_models(lattices: Sequence[Lattices]) -> None:
 
 def _chosen(models: Sequence[str] | None, known: Sequence[str]) -> list[str]:
     """Return the models of the mixture."""
+    for name in known:
+        find_model(name)  # a run may come from a program that has added a model of its own
     if models is None:
-        particles = [name for name in known if find_model(name).uses_particles]
-        return particles if len(particles) > 1 else list(known)
+        return list(known)
     problems = Problems()
     for name in models:
         if name not in known:

@@ -9,11 +9,14 @@ exact but for the number of draws, for any number of models, and with the parame
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp
 
 SWEEPS = 40  # of Gibbs sampling from a good beginning; a handful would do
+DRAWS = 4000  # of frequencies, where only evidences are known
 
 
 def exceedance(frequency: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -56,6 +59,47 @@ def omnibus_risk(
     counts = memberships(log_likelihood, frequency[:, None], rng).sum(axis=1)
     log_ratio = logsumexp(_log_density_at_equal(prior + counts)) - np.log(len(counts)) - _log_density_at_equal(prior)
     return float(1 / (1 + np.exp(-log_ratio)))
+
+
+@dataclass(frozen=True)
+class RandomEffects:
+    """Frequencies of models from the evidences of single people.
+
+    Parameters
+    ----------
+    frequency
+        Draws x models.
+    exceedance, protected
+        The probability of each model to be the most frequent one, without and with the omnibus risk.
+    risk
+        The omnibus risk: the probability that all models are equally frequent.
+    """
+
+    frequency: NDArray[np.float64]
+    exceedance: NDArray[np.float64]
+    protected: NDArray[np.float64]
+    risk: float
+
+
+def random_effects(log_evidence: NDArray[np.float64], rng: np.random.Generator, draws: int = DRAWS) -> RandomEffects:
+    """Return how frequent models are (Stephan et al., 2009; Rigoux et al., 2014), by Gibbs sampling.
+
+    Parameters
+    ----------
+    log_evidence
+        People x models.
+    rng
+        Makes the draws.
+    draws
+        How many of them.
+    """
+    people, models = log_evidence.shape
+    repeated = np.broadcast_to(log_evidence, (draws, people, models))
+    equal = np.full((draws, models), 1 / models)
+    everyone = np.zeros(people, dtype=np.intp)
+    frequency = frequencies_by_group(repeated, equal, everyone, 1, rng)[:, 0]
+    exceeding, risk = exceedance(frequency), omnibus_risk(repeated, frequency, rng)
+    return RandomEffects(frequency, exceeding, protected(exceeding, risk), risk)
 
 
 def memberships(

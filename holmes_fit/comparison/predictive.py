@@ -1,7 +1,8 @@
 """Posterior predictive checks: whether people with these parameters would have answered as the people did.
 
 Everyone's answers are simulated many times on the trials that they saw, each time with other parameters from their
-posterior and another filter. What the simulated cohorts have in common is what the model says; where the people are
+posterior and another filter; each cohort has one draw of the group, and people under it, so that what is uncertain
+about the group is in the bands. What the simulated cohorts have in common is what the model says; where the people are
 outside, the model misses something, however well it does against other models.
 """
 
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -17,14 +18,14 @@ from numpy.typing import NDArray
 
 from holmes_fit.comparison.predictive_cells import MEASURES, TRIAL, Cell, Cells, make_cells, targets
 from holmes_fit.comparison.predictive_draws import FittedModel, PeopleDraws, read_model
-from holmes_fit.errors import HolmesFitError, InputError, Problem, Problems, nearest, plain
+from holmes_fit.errors import HolmesFitError, Problems, nearest, plain
 from holmes_fit.models import check_count
 from holmes_fit.pooling import fitted_models
 from holmes_fit.progress import OnProgress
-from holmes_fit.protocols import Protocol
 from holmes_fit.runs import Run
 from holmes_fit.simulation.answers import Answering, Counts, count_answers
-from holmes_fit.trials import Cohort, Learner, default_group, read_cohort
+from holmes_fit.trials import Cohort, Learner, default_group
+from holmes_fit.trials.of_run import cohort_of
 from holmes_fit.trials.summaries import EVERYONE
 from holmes_fit.workers import Failure, do_all, usable_cores
 
@@ -126,17 +127,6 @@ def read_checks(run: Run) -> tuple[pd.DataFrame, pd.DataFrame]:
     text = ("model", "by", "group", "condition", "label", "measure")
     checks, summary = (run.read_table(name, text) for name in ("predictive.csv", "predictive_summary.csv"))
     return checks.fillna(dict.fromkeys(text, "")), summary
-
-
-def cohort_of(run: Run) -> Cohort:
-    """Read the data that a run has fitted."""
-    try:
-        protocol = Protocol.model_validate_json(run.path("protocol.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        where = f"run {plain(str(run.root), 200)}, protocol.json"
-        raise InputError([Problem(where, plain(str(error), 200), "the file that a fit has written")]) from error
-    cohort = read_cohort(run.path("trials.csv"), protocol)
-    return replace(cohort, subjects=run.read_table("subjects.csv", ("subject",)))
 
 
 def check_cohort(

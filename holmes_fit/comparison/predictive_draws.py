@@ -30,7 +30,8 @@ class PeopleDraws:
     parameters
         The free parameters.
     values
-        People x draws x parameters, natural values.
+        People x draws x parameters, natural values. Draws of one number belong together: they are of people under one
+        draw of their group, if they have one.
     """
 
     subjects: tuple[str, ...]
@@ -38,7 +39,7 @@ class PeopleDraws:
     values: NDArray[np.float64]
 
     def some(self, person: int, n: int) -> list[dict[str, float]]:
-        """Return ``n`` draws of one person, evenly spaced; some of them twice if there are not as many."""
+        """Return ``n`` draws of one person, evenly spaced, the same numbers for everyone; some twice if too few."""
         own = self.values[person]
         chosen = own[np.linspace(0, len(own) - 1, n).round().astype(np.intp)]
         return [dict(zip(self.parameters, draw, strict=True)) for draw in chosen.tolist()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,8 @@ def models_table(found: Comparison) -> pd.DataFrame:
     """Return a row for each model: those of the mixture by their frequency, then the others by their evidence."""
     fits = {str(name): table for name, table in found.fits.groupby("model", sort=False)}
     evidence = {name: float(table["log_evidence"].sum()) for name, table in fits.items()}
+    # Errors of different people, and of different models, are independent: all have draws of their own.
+    errors = {name: float(np.sqrt((table["log_evidence_error"] ** 2).sum())) for name, table in fits.items()}
     best = max(found.left_out.values(), key=lambda each: each.total)
     rows = []
     for name, own in fits.items():
@@ -35,17 +38,17 @@ def models_table(found: Comparison) -> pd.DataFrame:
                 "n_subjects": len(own),
                 **_mixture_columns(found, name),
                 "log_evidence": evidence[name],
-                # Errors of different people are independent: everyone has draws of their own.
-                "log_evidence_error": float(np.sqrt((own["log_evidence_error"] ** 2).sum())),
-                "aic": own["aic"].sum(),
-                "bic": own["bic"].sum(),
+                "log_evidence_error": errors[name],
+                "aic": own["aic"].sum(skipna=False),
+                "bic": own["bic"].sum(skipna=False),
                 "log_likelihood": own["log_likelihood"].sum(),
+                "log_likelihood_error": float(np.sqrt((own["log_likelihood_error"] ** 2).sum())),
                 "loso": left_out.total,
                 "loso_error": left_out.error,
                 "loso_difference": float(away.sum()),
                 "loso_difference_error": error_of_sum(away) if np.any(away) else 0.0,
                 "loso_k_high": left_out.n_high,
-                **{f"over_{base}": evidence[name] - evidence.get(base, np.nan) for base in BASELINES},
+                **_over_baselines(name, evidence, errors),
                 "hit_rate": own["hit_rate"].mean(),
                 "noisy": int(own["warning"].str.contains(NOISY, regex=False).sum()),
                 "warning": _warning(found, name),
@@ -55,15 +58,32 @@ def models_table(found: Comparison) -> pd.DataFrame:
     return table.sort_values(["in_mixture", "frequency", "log_evidence"], ascending=False, ignore_index=True)
 
 
+def _over_baselines(model: str, evidence: Mapping[str, float], errors: Mapping[str, float]) -> dict[str, float]:
+    found = {}
+    for base in BASELINES:
+        found[f"over_{base}"] = evidence[model] - evidence.get(base, np.nan)
+        found[f"over_{base}_error"] = 0.0 if base == model else float(np.hypot(errors[model], errors.get(base, np.nan)))
+    return found
+
+
 def _mixture_columns(found: Comparison, model: str) -> dict[str, object]:
-    names = ("frequency", "frequency_lower", "frequency_upper", "exceedance", "protected_exceedance", "best_for")
+    names = (
+        "frequency",
+        "frequency_lower",
+        "frequency_upper",
+        "exceedance",
+        "protected_exceedance",
+        "likeliest_for",
+        "most_evidence_for",
+    )
     if model not in found.mixture.models:
         return {"in_mixture": False, **dict.fromkeys(names, np.nan)}
     number = found.mixture.models.index(model)
     share = found.shares.everyone[:, number]
     lower, upper = np.quantile(share, (0.025, 0.975))
-    best_for = int(np.sum(found.mixture.probability.argmax(axis=1) == number))
-    values = (share.mean(), lower, upper, found.shares.exceedance[number], found.shares.protected[number], best_for)
+    evidence = np.column_stack([each.log_evidence for each in found.mixture.lattices])
+    counts = [int(np.sum(each.argmax(axis=1) == number)) for each in (found.mixture.probability, evidence)]
+    values = (share.mean(), lower, upper, found.shares.exceedance[number], found.shares.protected[number], *counts)
     return {"in_mixture": True, **dict(zip(names, values, strict=True))}
 
 

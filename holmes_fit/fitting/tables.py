@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from holmes_fit.fitting.plan import Plan
+from holmes_fit.models import find_model
 from holmes_fit.protocols import Protocol
 from holmes_fit.runs import Record, Run
 
@@ -186,7 +187,7 @@ def _rows_by_table(record: Record, plan: Plan) -> Iterator[tuple[str, Rows | lis
     facts: Mapping[str, Any] = record.facts
     warning = " | ".join(facts["warnings"])
     yield "fits.csv", [_parameter_row(who, entry, facts["replicates"], warning) for entry in facts["parameters"]]
-    yield "models.csv", [{**who, **facts, **_criteria(facts), "warning": warning}]
+    yield "models.csv", [{**who, **facts, **_criteria(facts, _is_exact(who)), "warning": warning}]
     yield "trials_fitted.csv", _trial_rows(who, record, plan)
     if "tree" in record.arrays:
         yield "trees.csv", _tree_rows(who, record, plan)
@@ -198,12 +199,20 @@ def _parameter_row(who: Rows, entry: Rows, replicates: int, warning: str) -> dic
     return {**who, **entry, "parameter": entry["name"], "replicates": replicates, "warning": warning}
 
 
-def _criteria(facts: Rows) -> dict[str, float]:
-    """Return what is computed from the maximum of the likelihood. Only answered trials count."""
+def _is_exact(who: Rows) -> bool:
+    """Say whether a model's likelihood is computed, and not estimated from simulated filters."""
+    return not find_model(str(who["model"])).uses_particles
+
+
+def _criteria(facts: Rows, is_exact: bool) -> dict[str, float]:
+    """Return what is computed from the maximum of the likelihood. Only answered trials count.
+
+    The highest of many noisy estimates is partly luck, so that AIC and BIC are for likelihoods that are exact.
+    """
     value, n_parameters, n_answered = facts["log_likelihood"], facts["n_parameters"], facts["n_answered"]
     return {
-        "aic": 2 * n_parameters - 2 * value,
-        "bic": n_parameters * float(np.log(n_answered)) - 2 * value,
+        "aic": 2 * n_parameters - 2 * value if is_exact else np.nan,
+        "bic": n_parameters * float(np.log(n_answered)) - 2 * value if is_exact else np.nan,
         "pseudo_r2": 1 - value / (n_answered * float(np.log(0.5))),  # against a fair coin
     }
 

@@ -22,7 +22,7 @@ from holmes_fit.pooling import load_lattices
 from holmes_fit.presets import Preset
 from holmes_fit.progress import OnProgress, watched
 from holmes_fit.protocols import Protocol
-from holmes_fit.recovery.choosing import scores_of
+from holmes_fit.recovery.choosing import evidences_of
 from holmes_fit.recovery.estimates import people_table
 from holmes_fit.recovery.statistics import Values
 from holmes_fit.recovery.study import cohort_folder
@@ -262,7 +262,7 @@ def _write_results(question: Question, run: Run, fits: dict[tuple[int, str], Fit
         ignore_index=True,
     )
     evidence = {
-        trials: {model: scores_of(fits[trials, model], question.models, "evidence") for model in question.models}
+        trials: {model: evidences_of(fits[trials, model], question.models) for model in question.models}
         for trials in question.studies
     }
     power = power_by_length(evidence, question.subjects, question.seed)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import pandas as pd
 
 from holmes_fit.choices import RESPONSE_PARAMETERS
+from holmes_fit.numbers import hundredths
 from holmes_fit.planning.measures import ALL, MOST
 
 ENOUGH_POWER = 0.8
@@ -177,7 +178,7 @@ def _power_lines(power: pd.DataFrame) -> Iterator[str]:
     for (model, other, trials), rows in power.groupby(["model", "against", "trials"], sort=False):
         found = rows.pivot(index="group_size", columns="frequency", values="power").sort_index()
         name = f"{model}, not {other}, {trials} trials"
-        cells[name] = [f"{_two(most)} ({_two(all_)})" for most, all_ in zip(found[MOST], found[ALL], strict=True)]
+        cells[name] = [f"{_power(most)} ({_power(all_)})" for most, all_ in zip(found[MOST], found[ALL], strict=True)]
     yield from _aligned(cells, [str(size) for size in sorted(power["group_size"].unique())])
 
 
@@ -203,8 +204,9 @@ def _how_sure(table: pd.DataFrame, power: pd.DataFrame) -> Iterator[str]:
             f"as --people {4 * people}, or take a larger combination."
         )
     yield (
-        "People's parameters are drawn from the fitting priors. A model counts as found if it is the more frequent one "
-        "with a probability above .95."
+        "People's parameters are drawn from the fitting priors. A model counts as found if its protected exceedance "
+        "probability is above .95: that it is the more frequent one, chance being allowed for. It is computed from the "
+        "evidences of single people; holmes-fit compare has the mixture of models, which learns from the group, too."
     )
 
 
@@ -216,7 +218,12 @@ def _two(value: float) -> str:
 
 
 def _with_interval(row: pd.Series) -> str:
-    return f"{row['power']:.2f}, 95% interval {row['lower']:.2f} to {row['upper']:.2f}"
+    power, lower, upper = (hundredths(row[name]) for name in ("power", "lower", "upper"))
+    return f"{power}, 95% interval {lower} to {upper}"
+
+
+def _power(value: float) -> str:
+    return "·" if pd.isna(value) else hundredths(value)
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -65,6 +65,22 @@ def node_weights(
     return softmax(-0.5 * distance**2, axis=1)
 
 
+def population_median(
+    axis: FreeParameter, mean: NDArray[np.float64], spread: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the median of the people of each draw of a group, a natural value.
+
+    People are normally distributed between the bounds of the lattice, and near a bound the median of those who are
+    left is not where the normal density has its mean. Mass is spread evenly within cells.
+    """
+    below = np.cumsum(node_weights(axis.positions, mean, spread), axis=1)
+    cell = np.argmax(below >= 0.5, axis=1)
+    draw = np.arange(len(below))
+    before = np.where(cell > 0, below[draw, cell - 1], 0.0)
+    within = (0.5 - before) / (below[draw, cell] - before)
+    return axis.to_natural(axis.low + (cell + within) * axis.spacing)
+
+
 def merged_weights(axis: MergedAxis, mean: NDArray[np.float64], spread: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the same in merged cells, as NUTS sees it (see ``MergedAxis``): the plain twin of what is compiled."""
     weights = node_weights(axis.axis.positions, mean, np.sqrt(spread**2 - axis.lost_variance))
@@ -133,6 +149,21 @@ class People:
         with one_thread():
             return np.stack([self.mass(person) for person in range(len(self.lattices.highest))])
 
+    def draw_nodes(self, person: int, rng: np.random.Generator) -> NDArray[np.intp]:
+        """Return draws x parameters: one node of a person's posterior under each draw of the group.
+
+        The first half of the parameters is drawn from its marginal mass, then the second half given the first. Where a
+        draw of the group leaves no mass that a computer can hold, the likelihood alone decides.
+        """
+        left, right = _two_sides(self.weights(person), len(self.draws))
+        likelihood = self.lattices.likelihood_of(person).reshape(left.shape[1], right.shape[1])
+        impossible = np.einsum("kj,kj->k", left @ likelihood, right) <= TINY
+        left[impossible], right[impossible] = 1.0, 1.0
+        first = _one_of_each(left * (right @ likelihood.T), rng)
+        second = _one_of_each(right * likelihood[first], rng)
+        at = np.ravel_multi_index((first, second), likelihood.shape)
+        return np.column_stack(np.unravel_index(at, [axis.nodes for axis in self.lattices.axes]))
+
     def mass(self, person: int) -> NDArray[np.float64]:
         """Return a person's posterior mass at the nodes, averaged over the draws of the group."""
         left, right = _two_sides(self.weights(person), len(self.draws))
@@ -142,6 +173,12 @@ class People:
         share = np.where(possible, 1 / np.where(possible, total, 1.0), 0.0)
         mass = likelihood * (left.T @ (right * share[:, None]))
         return (mass / mass.sum()).reshape([axis.nodes for axis in self.lattices.axes])
+
+
+def _one_of_each(mass: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.intp]:
+    """Return one column of each row, by its mass."""
+    below = np.cumsum(mass, axis=1)
+    return np.argmax(below > rng.random(len(mass))[:, None] * below[:, -1:], axis=1)
 
 
 def _two_sides(weights: Weights, n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

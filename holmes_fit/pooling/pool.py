@@ -150,14 +150,20 @@ class Pooled:
         return People(self.lattices, self.draws.thinned(FOR_PEOPLE), self.matrices).masses()
 
     def draw_people(self, n: int = DRAWS_OF_PERSON) -> NDArray[np.float64]:
-        """Return people x draws x parameters, natural values: a node by its mass, then a place within its cell."""
+        """Return people x draws x parameters, natural values: a node by its mass, then a place within its cell.
+
+        Draws are joint: those of one number are of people under the same draw of the group, so that what is uncertain
+        about the group is shared by all of them.
+        """
         rng = np.random.default_rng([self.sampling.seed, 1])
+        chosen = np.linspace(0, len(self.draws) - 1, n).round().astype(np.intp)
+        people = People(self.lattices, self.draws.chosen(chosen), self.matrices)
         found = []
-        for mass in self.mass:
-            nodes = np.unravel_index(rng.choice(mass.size, size=n, p=mass.ravel()), mass.shape)
+        for person in range(len(self.lattices.subjects)):
+            nodes = people.draw_nodes(person, rng)
             columns = [
                 axis.to_natural(axis.positions[node] + axis.spacing * (rng.random(n) - 0.5))
-                for axis, node in zip(self.lattices.axes, nodes, strict=True)
+                for axis, node in zip(self.lattices.axes, nodes.T, strict=True)
             ]
             found.append(np.column_stack(columns))
         return np.stack(found)

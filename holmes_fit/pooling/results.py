@@ -17,17 +17,22 @@ from numpy.typing import NDArray
 
 from holmes_fit.errors import InputError, Problem, Problems, check_kind, nearest
 from holmes_fit.models import MODELS
+from holmes_fit.numbers import probability
+from holmes_fit.pooling.behaviour import regress_behaviour
+from holmes_fit.pooling.draws import population_median
 from holmes_fit.pooling.lattices import Lattices, fitted_models, load_lattices
 from holmes_fit.pooling.pool import Pooled, pool_people, prior_draws
 from holmes_fit.pooling.priors import GroupPrior, prior_predictive
 from holmes_fit.pooling.sampling import Sampling, counted, read_kept
-from holmes_fit.pooling.second_level import second_level
 from holmes_fit.progress import OnBegin, watched_steps
 from holmes_fit.runs import HasRun, Run, run_of
 from holmes_fit.spaces import FreeParameter
+from holmes_fit.trials.of_run import cohort_of
 
 INTERVAL = (0.025, 0.5, 0.975)
+BEHAVIOUR = "behaviour.csv"
 PRIOR_DRAWS = 500
+JOINT = "a sample is of everyone, under one draw of the group"
 
 
 def pool(
@@ -44,7 +49,7 @@ def pool(
 
     What was sampled before from the same fits, with the same settings and versions, is not sampled again. Files are
     ``group.csv``, ``pooled.csv``, ``pooling.csv``, ``pooling_prior.csv``, for each model ``pool_MODEL.nc``, and with
-    formulas ``second_level.csv``: regressions of people's separate estimates, to hold the effects against.
+    formulas ``behaviour.csv``: right answers regressed on the same covariates, without a model.
 
     Parameters
     ----------
@@ -98,7 +103,7 @@ def pool(
         seen = "no model with free parameters" if models is None else "no model"
         raise InputError([Problem("argument models", seen, "at least one that has something to pool")])
     _check_formulas(formulas, [name for lattices in loaded.values() for name in lattices.names])
-    people = run.read_table("subjects.csv", ("subject",)) if formulas else None
+    cohort = cohort_of(run) if formulas else None
     found = {}
     with watched_steps(progress) as begin:
         for name, lattices in loaded.items():
@@ -106,24 +111,24 @@ def pool(
             found[name] = pool_people(
                 lattices,
                 formulas=own,
-                people=people,
+                people=None if cohort is None else cohort.subjects,
                 prior=prior,
                 sampling=sampling,
                 kept=read_kept(run.path(f"pool_{name}.nc")),
                 on_step=counted(begin(f"pooling {name}"), (sampling or Sampling()).steps),
             )
     write_pooled(run, list(found.values()))
-    if formulas:
-        regressions = second_level(run, formulas, models=list(found), leave_out=leave_out)
-        run.write_table("second_level.csv", regressions)
-    _remove_earlier(run, found, regressed=bool(formulas))
+    if cohort is not None:
+        pooled = next(iter(loaded.values())).subjects
+        run.write_table(BEHAVIOUR, regress_behaviour(cohort, formulas, pooled))
+    _remove_earlier(run, found, regressed=cohort is not None)
     return found
 
 
 def _remove_earlier(run: Run, found: Collection[str], regressed: bool) -> None:
     """Remove what an earlier pooling of other models, or by other formulas, has left beside the new tables."""
     stale = [f"pool_{name}.nc" for name in MODELS if name not in found]
-    for name in stale if regressed else [*stale, "second_level.csv"]:
+    for name in stale if regressed else [*stale, BEHAVIOUR]:
         run.path(name).unlink(missing_ok=True)
 
 
@@ -212,8 +217,9 @@ def _described(axis: FreeParameter, marginal: NDArray[np.float64]) -> dict[str, 
 def group_table(pooled: Pooled) -> pd.DataFrame:
     """Return a row for each quantity of the group: means, spreads, effects and contrasts.
 
-    ``scale`` says whether it is on the scale of search or natural. The median of a parameter on the natural scale is
-    that of people whose covariates are as in the cohort on average. Contrasts are differences of such medians.
+    ``scale`` says whether it is on the scale of search or natural. Mean and spread are those of a normal distribution,
+    which is cut off at the bounds. The median on the natural scale is that of the people between them, with covariates
+    as in the cohort on average. Contrasts are differences of such medians.
     """
     rows = []
     for parameter, quantity, name, scale, values in _quantities(pooled):
@@ -251,15 +257,17 @@ def _quantities(pooled: Pooled) -> Iterator[Quantity]:
         mean = pooled.draws.mean_at(number, average)
         search = axis.parameter.scale
         yield axis.name, "mean", "", search, mean
-        yield axis.name, "median", "", "natural", axis.to_natural(mean)
-        yield axis.name, "spread", "", search, pooled.draws.spread[:, number]
+        spread = pooled.draws.spread[:, number]
+        yield axis.name, "median", "", "natural", population_median(axis, mean, spread)
+        yield axis.name, "spread", "", search, spread
         if design is None:
             continue
         for column, name in enumerate(design.columns):
             yield axis.name, "effect", name, search, pooled.draws.effects[number][:, column]
         for contrast in design.contrasts:
             above, below = (
-                axis.to_natural(pooled.draws.mean_at(number, row)) for row in (contrast.above, contrast.below)
+                population_median(axis, pooled.draws.mean_at(number, row), spread)
+                for row in (contrast.above, contrast.below)
             )
             yield axis.name, "contrast", contrast.name, "natural", above - below
 
@@ -295,7 +303,8 @@ def to_arviz(pooled: Pooled) -> az.InferenceData:
     """Return everything about a group for ArviZ.
 
     Beside what NUTS has sampled: ``log_likelihood`` of every person, for leave-one-subject-out; ``prior``; and the
-    groups ``individuals``, people's own draws on the natural scale, and ``lattice_error``.
+    groups ``individuals``, people's own draws on the natural scale, sample by sample under one draw of the group for
+    all of them, and ``lattice_error``.
     """
     chains = pooled.sampling.chains
     shape = (chains, len(pooled.draws) // chains)
@@ -324,6 +333,7 @@ def to_arviz(pooled: Pooled) -> az.InferenceData:
         "prior": json.dumps(asdict(pooled.prior)),
         "warnings": json.dumps(pooled.warnings),
         "lattices": pooled.lattices.digest,
+        "individuals": JOINT,
     }
     result.add_groups(groups)
     return result
@@ -334,7 +344,12 @@ def read_pooled(run: Run, lattices: Lattices, prior: GroupPrior | None = None) -
     found = read_kept(run.path(f"pool_{lattices.model}.nc"))
     if found is None:
         return None
-    wanted = {"lattices": lattices.digest, "formulas": "[]", "prior": json.dumps(asdict(prior or GroupPrior()))}
+    wanted = {
+        "lattices": lattices.digest,
+        "formulas": "[]",
+        "prior": json.dumps(asdict(prior or GroupPrior())),
+        "individuals": JOINT,
+    }
     about = found["posterior"].attrs
     return found if all(about.get(name) == value for name, value in wanted.items()) else None
 
@@ -363,7 +378,7 @@ def _words(pooled: Pooled) -> str:
         direction = "higher" if row["median"] > 0 else "lower"
         lines.append(
             f"  {row['parameter']}, {row['name']}: {row['median']:+.3g} (95% {row['lower']:+.3g} to "
-            f"{row['upper']:+.3g}); {direction} with probability {sure:.3f}."
+            f"{row['upper']:+.3g}); {direction} with probability {probability(sure, row['ess_bulk'])}."
         )
     checks = pooled.diagnostics
     lines.append(

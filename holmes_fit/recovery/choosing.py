@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -38,18 +38,14 @@ MODEL_RECOVERY = (
     "lower",
     "upper",
     "exceedance",
+    "protected_exceedance",
 )
-# By criterion, what speaks for a model: higher is better, in nats.
-SCORES: dict[str, Callable[[pd.DataFrame], pd.Series]] = {
-    "bic": lambda models: -models["bic"] / 2,
-    "evidence": lambda models: models["log_evidence"],
-}
+EVIDENCE, POOLED = "evidence", "pooled"  # criteria: the evidence of a person alone, the mixture of everyone
 
 
-def scores_of(fits: Fits, models: Sequence[str], criterion: str) -> pd.DataFrame:
-    """Return what speaks for each model, people x models; those who were not fitted with all are left out."""
-    found = fits.models
-    wide = found.assign(score=SCORES[criterion](found)).pivot(index="subject", columns="model", values="score")
+def evidences_of(fits: Fits, models: Sequence[str]) -> pd.DataFrame:
+    """Return the log evidence of each model, people x models; those who were not fitted with all are left out."""
+    wide = fits.models.pivot(index="subject", columns="model", values="log_evidence")
     return wide.reindex(columns=list(models)).dropna()
 
 
@@ -72,7 +68,7 @@ def confusion_table(fits: Mapping[str, Fits], everyone: MixtureFound | None, see
     """
     models = list(fits)
     rows: list[tuple[object, ...]] = []
-    for number, criterion in enumerate((*SCORES, "pooled")):
+    for number, criterion in enumerate((EVIDENCE, POOLED)):
         chosen = {truth: _chosen(fits[truth], models, criterion, everyone) for truth in models}
         counts = {
             truth: np.array([np.sum(own == model) for model in models])
@@ -114,9 +110,9 @@ def _chosen(
     fits: Fits, models: Sequence[str], criterion: str, everyone: MixtureFound | None
 ) -> NDArray[np.object_] | None:
     """Return which model is chosen for each person."""
-    if criterion != "pooled":
-        scores = scores_of(fits, models, criterion)
-        return np.array(models, dtype=object)[scores.to_numpy().argmax(axis=1)] if len(scores) else None
+    if criterion == EVIDENCE:
+        evidence = evidences_of(fits, models)
+        return np.array(models, dtype=object)[evidence.to_numpy().argmax(axis=1)] if len(evidence) else None
     if everyone is None:
         return None
     own = set(fits.models["subject"])
@@ -142,25 +138,25 @@ def model_table(fits: Mapping[str, Fits], mixtures: Mapping[str, MixtureFound | 
     models = list(fits)
     rows: list[dict[str, object]] = []
     for number, truth in enumerate(models):
-        for criterion in SCORES:
-            scores = scores_of(fits[truth], models, criterion)
-            rng = np.random.default_rng([seed, number, len(scores)])
-            for model in models:
-                difference = (scores[model] - scores[truth]).to_numpy()
-                chosen = rng.integers(max(1, len(scores)), size=(RESAMPLES, len(scores)))
-                lower, upper = percentiles(difference[chosen].sum(axis=1)) if len(scores) else (np.nan, np.nan)
-                rows.append(
-                    {
-                        "truth": truth,
-                        "model": model,
-                        "criterion": criterion,
-                        "n": len(scores),
-                        "total": scores[model].sum(),
-                        "difference": difference.sum(),
-                        "difference_lower": lower,
-                        "difference_upper": upper,
-                    }
-                )
+        evidence = evidences_of(fits[truth], models)
+        n = len(evidence)
+        rng = np.random.default_rng([seed, number, n])
+        for model in models:
+            difference = (evidence[model] - evidence[truth]).to_numpy()
+            chosen = rng.integers(max(1, n), size=(RESAMPLES, n))
+            lower, upper = percentiles(difference[chosen].sum(axis=1)) if n else (np.nan, np.nan)
+            rows.append(
+                {
+                    "truth": truth,
+                    "model": model,
+                    "criterion": EVIDENCE,
+                    "n": n,
+                    "total": evidence[model].sum(),
+                    "difference": difference.sum(),
+                    "difference_lower": lower,
+                    "difference_upper": upper,
+                }
+            )
         mixture = mixtures.get(truth)
         for place, model in enumerate(mixture.models if mixture else ()):
             assert mixture is not None
@@ -168,12 +164,13 @@ def model_table(fits: Mapping[str, Fits], mixtures: Mapping[str, MixtureFound | 
                 {
                     "truth": truth,
                     "model": model,
-                    "criterion": "pooled",
+                    "criterion": POOLED,
                     "n": len(mixture.subjects),
                     "frequency": mixture.frequency[place],
                     "lower": mixture.lower[place],
                     "upper": mixture.upper[place],
                     "exceedance": mixture.exceedance[place],
+                    "protected_exceedance": mixture.protected[place],
                 }
             )
     return pd.DataFrame(rows, columns=list(MODEL_RECOVERY))

@@ -13,7 +13,6 @@ from typing import Any
 
 import pandas as pd
 
-from holmes_fit.comparison.predictive import cohort_of
 from holmes_fit.errors import InputError, Problem, Problems, Quoted, check_kind, plain
 from holmes_fit.fitting.plan import Plan, code_identity, plan_fit
 from holmes_fit.models import Model, Observer, check_count, find_model
@@ -34,6 +33,7 @@ from holmes_fit.recovery.truths import (
 )
 from holmes_fit.runs import HasRun, Key, Run, open_run, run_of
 from holmes_fit.trials import Cohort
+from holmes_fit.trials.of_run import cohort_of
 
 MODELS_BY_DEFAULT = ("flat", "holmes")
 SUBJECTS = 100

@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from holmes_fit.comparison.compare import shares_of
 from holmes_fit.errors import InputError, Problem
 from holmes_fit.fitting import Fits
 from holmes_fit.pooling import GroupPrior, Lattices, Sampling, load_lattices, mix_models, pool_people, write_pooled
@@ -51,8 +52,8 @@ class MixtureFound:
         People x models.
     frequency, lower, upper
         By model.
-    exceedance
-        By model, the probability that it is the most frequent.
+    exceedance, protected
+        By model, the probability that it is the most frequent, without and with the omnibus risk.
     """
 
     models: tuple[str, ...]
@@ -62,11 +63,13 @@ class MixtureFound:
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
     exceedance: NDArray[np.float64]
+    protected: NDArray[np.float64]
 
 
 def pooling_code() -> str:
-    """Return a digest of the code that pools people, on which no fit depends."""
-    return _digest(*(path.read_bytes() for path in sorted((PACKAGE / "pooling").glob("*.py"))))
+    """Return a digest of the code that pools people and counts models, on which no fit depends."""
+    files = [*sorted((PACKAGE / "pooling").glob("*.py")), PACKAGE / "comparison" / "omnibus.py"]
+    return _digest(*(path.read_bytes() for path in files))
 
 
 def pool_study(
@@ -138,16 +141,16 @@ def _mix(models: Sequence[str], name: str, fits: Sequence[Fits], prior: GroupPri
     if people < FEWEST_IN_GROUP:
         raise InputError([Problem("mixture", f"{people} people", f"at least {FEWEST_IN_GROUP} people")])
     mixture = mix_models(lattices, prior=prior, sampling=sampling)
-    frequency = mixture.frequency[:, 0]
-    lower, upper = np.transpose([percentiles(each) for each in frequency.T])
-    most = np.bincount(frequency.argmax(axis=1), minlength=len(models)) / len(frequency)
+    shares = shares_of(mixture)
+    lower, upper = np.transpose([percentiles(each) for each in shares.everyone.T])
     facts = {"models": list(models), "subjects": list(mixture.subjects), "warnings": mixture.warnings}
     return facts, {
         "probability": mixture.probability,
-        "frequency": frequency.mean(axis=0),
+        "frequency": shares.everyone.mean(axis=0),
         "lower": lower,
         "upper": upper,
-        "exceedance": most,
+        "exceedance": shares.exceedance,
+        "protected": shares.protected,
     }
 
 

@@ -20,7 +20,7 @@ from holmes_fit.presets import Preset
 from holmes_fit.progress import OnProgress, watched
 from holmes_fit.protocols import Protocol
 from holmes_fit.recovery.calibration import person_ranks, sbc_summary
-from holmes_fit.recovery.choosing import confusion_table, model_table, scores_of
+from holmes_fit.recovery.choosing import confusion_table, evidences_of, model_table
 from holmes_fit.recovery.estimates import error_table, people_table, recovery_table
 from holmes_fit.recovery.figures import draw_figures
 from holmes_fit.recovery.group_study import GroupPlan, carry_out_groups, group_notes, group_ranks
@@ -217,7 +217,7 @@ def recover(
     >>> study.people[["model", "subject", "parameter", "truth", "mean", "pooled", "covered"]].shape
     (32, 7)
     >>> sorted(study.confusion["criterion"].unique())
-    ['bic', 'evidence', 'pooled']
+    ['evidence', 'pooled']
     """
     check_workers(workers, dask)
     folder = default_folder(out, from_run)
@@ -377,7 +377,7 @@ def write_tables(
     if ranks_of_groups is not None:  # they are drawn from the prior of the group model, wherever people come from
         ranks.append(ranks_of_groups)
         tests.append(sbc_summary(ranks_of_groups))
-    evidence = {model: scores_of(own, plan.models, "evidence") for model, own in fits.items()}
+    evidence = {model: evidences_of(own, plan.models) for model, own in fits.items()}
     mixtures = {model: mixture_of(run, model) for model in plan.models}
     tables = {
         "recovery_people.csv": people,

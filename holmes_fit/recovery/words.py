@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from holmes_fit.models import MODELS
+from holmes_fit.numbers import hundredths, probability
 from holmes_fit.recovery.calibration import FAILS, NO_TEST, TOO_FEW
 from holmes_fit.recovery.estimates import measure_of
 from holmes_fit.recovery.pooled import pooling_notes
@@ -18,7 +19,7 @@ from holmes_fit.reporting.identification import FEWEST_FOR_CORRELATION, HARDLY, 
 if TYPE_CHECKING:
     from holmes_fit.recovery.study import Recovery
 
-CRITERIA = {"bic": "BIC", "evidence": "evidence", "pooled": "pooling everyone"}
+CRITERIA = {"evidence": "their own evidence", "pooled": "the mixture of everyone"}
 ENOUGH_POWER = 0.8
 FEW = 50  # people simulated from a model, below which everything is rough
 
@@ -115,10 +116,10 @@ def _group_lines(totals: pd.DataFrame, truth: str) -> Iterator[str]:
             f"{lead.upper:+.1f}) from {best['model']}, the best of the others."
         )
     pooled = totals[(totals["criterion"] == "pooled") & (totals["model"] == truth)]
-    for row in pooled.itertuples():
+    for _, row in pooled.iterrows():
         yield (
-            f"  In the mixture its frequency is {row.frequency:.2f} ({row.lower:.2f} to {row.upper:.2f}); it is the "
-            f"most frequent with probability {row.exceedance:.3f}."
+            f"  In the mixture its frequency is {row['frequency']:.2f} ({row['lower']:.2f} to {row['upper']:.2f}); it "
+            f"is the most frequent with probability {probability(row['protected_exceedance'])} (protected exceedance)."
         )
 
 
@@ -129,8 +130,8 @@ def _power_lines(power: pd.DataFrame) -> Iterator[str]:
             continue
         found = [_size_needed(rows[rows["frequency"] == frequency], frequency) for frequency in (0.7, 0.9)]
         yield (
-            f"To find {model} the more frequent, against {against}, with power {ENOUGH_POWER:g} ({rule}): "
-            f"{'; '.join(found)}."
+            f"To find {model} the more frequent, against {against}, from the evidences of single people, with power "
+            f"{ENOUGH_POWER:g} ({rule}): {'; '.join(found)}."
         )
 
 
@@ -139,7 +140,7 @@ def _size_needed(rows: pd.DataFrame, frequency: float) -> str:
     enough = rows[rows["power"] >= ENOUGH_POWER]
     at = (enough if len(enough) else rows).sort_values("group_size").iloc[0 if len(enough) else -1]
     size = f"{at['group_size']:.0f}" if len(enough) else f"more than {at['group_size']:.0f}"
-    power = _with_interval(Estimate(at["power"], at["lower"], at["upper"]))
+    power = f"{hundredths(at['power'])} ({hundredths(at['lower'])} to {hundredths(at['upper'])})"
     return f"{size} people if {frequency:.0%} follow it (power of {at['group_size']:.0f}: {power})"
 
 

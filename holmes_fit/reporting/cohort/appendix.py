@@ -11,11 +11,12 @@ from pathlib import PurePosixPath, PureWindowsPath
 
 import pandas as pd
 
+from holmes_fit.numbers import share
 from holmes_fit.reporting.cohort.book import Book, Column
 from holmes_fit.reporting.cohort.data import CohortData
 from holmes_fit.reporting.cohort.names import model_label, parameter_label
 from holmes_fit.reporting.cohort.page import Page
-from holmes_fit.reporting.cohort.text import fixed, number, people, printable, share, whole
+from holmes_fit.reporting.cohort.text import fixed, number, people, printable, whole
 
 TITLE = "Appendix"
 TABLE = 7.0  # size of the letters in long tables
@@ -96,7 +97,6 @@ def _diagnostics(data: CohortData, book: Book, model: str) -> None:
         Column("answers", right=True),
         Column("log lik., ML", right=True),
         Column("log evidence", right=True),
-        Column("BIC", right=True),
         Column("pseudo-R²", right=True),
         Column("hit rate", right=True),
         Column("repli- cates", right=True),
@@ -110,9 +110,8 @@ def _diagnostics(data: CohortData, book: Book, model: str) -> None:
                 str(row["subject"]),
                 whole(row["n_trials"]),
                 whole(row["n_answered"]),
-                fixed(row["log_likelihood"]),
+                f"{fixed(row['log_likelihood'])} ± {fixed(row['log_likelihood_error'])}",
                 f"{fixed(row['log_evidence'])} ± {fixed(row['log_evidence_error'])}",
-                fixed(row["bic"], 1),
                 fixed(row["pseudo_r2"]),
                 share(row["hit_rate"]),
                 whole(row["replicates"]),

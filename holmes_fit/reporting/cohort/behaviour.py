@@ -8,12 +8,13 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
+from holmes_fit.numbers import MISSING, share
 from holmes_fit.reporting.cohort.book import Book, Column, Panel
 from holmes_fit.reporting.cohort.data import EVERYONE, CohortData
 from holmes_fit.reporting.cohort.figures_behaviour import draw_predictive
 from holmes_fit.reporting.cohort.names import model_label
 from holmes_fit.reporting.cohort.page import Page
-from holmes_fit.reporting.cohort.text import MISSING, capital, fixed, printable, share
+from holmes_fit.reporting.cohort.text import capital, fixed, printable
 from holmes_fit.reporting.cohort.warnings import failure_warnings, noise_warnings
 
 TITLE = "Models against behaviour"
@@ -152,8 +153,8 @@ def _finding(data: CohortData) -> str:
     if len(summary) == 1:
         return f"{start}."
     if best["model"] == data.lead_model:
-        return f"{start}, and no model comes closer."
-    return f"{start}; {model_label(str(best['model']))} comes closer still."
+        return f"{start}, and no model has a smaller RMS error."
+    return f"{start}; {model_label(str(best['model']))} has a smaller RMS error."
 
 
 def _has_conditions(data: CohortData) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
 import pandas as pd
 
+from holmes_fit.numbers import MISSING, listed, probability, share
 from holmes_fit.reporting.cohort.axes import people_axis_height
 from holmes_fit.reporting.cohort.book import Book, Column, Panel
 from holmes_fit.reporting.cohort.data import EVERYONE, CohortData
@@ -22,18 +24,7 @@ from holmes_fit.reporting.cohort.figures_comparison import (
 )
 from holmes_fit.reporting.cohort.names import BASELINES, model_label
 from holmes_fit.reporting.cohort.page import Page
-from holmes_fit.reporting.cohort.text import (
-    MISSING,
-    brief,
-    fixed,
-    listed,
-    people,
-    probability,
-    sentence,
-    share,
-    signed,
-    whole,
-)
+from holmes_fit.reporting.cohort.text import brief, fixed, people, sentence, signed, whole
 from holmes_fit.reporting.cohort.warnings import (
     failure_warnings,
     mixture_warnings,
@@ -43,6 +34,8 @@ from holmes_fit.reporting.cohort.warnings import (
 TITLE = "Flat or HOLMES"
 SURE, FAVOURED = 0.95, 0.75  # protected exceedance probability
 HALF = 0.5
+MOST_SMALL_ROWS = 6  # shares of people in a small figure
+PRIOR_WIDTHS = (0.5, 1.0, 2.0)
 
 
 def mixed_models(data: CohortData) -> list[str]:
@@ -80,12 +73,26 @@ def probabilities_panel(data: CohortData, name: str = "comparison_people", small
     )
 
 
-def frequencies_panel(data: CohortData, name: str = "comparison_frequencies") -> Panel:
-    """Return the panel with the shares of people."""
+def _models_in_groups(data: CohortData) -> list[str]:
+    """Return the models whose shares are shown group by group: baselines are in the way, unless one is ahead."""
+    models = mixed_models(data)[::-1]
+    return [name for name in models if name not in BASELINES or name == data.lead_model]
+
+
+def _frequency_rows(data: CohortData) -> int:
+    return len(mixed_models(data)) + len(data.groups) * len(_models_in_groups(data))
+
+
+def frequencies_panel(data: CohortData, name: str = "comparison_frequencies", small: bool = False) -> Panel:
+    """Return the panel with the shares of people; a small one does without groups where models are many."""
     assert data.frequencies is not None
+    models = mixed_models(data)[::-1]
+    groups = () if small and _frequency_rows(data) > MOST_SMALL_ROWS else data.groups
     return Panel(
         name,
-        partial(draw_frequencies, table=data.frequencies, models=mixed_models(data)[::-1], groups=data.groups),
+        partial(
+            draw_frequencies, table=data.frequencies, models=models, groups=groups, in_groups=_models_in_groups(data)
+        ),
         "How many people each model describes",
         "Mean, 90% (thick) and 95% (thin) intervals. Dashed: all models equally frequent.",
         table=data.frequencies,
@@ -102,7 +109,7 @@ def build(data: CohortData, book: Book) -> None:
     if len(models) > 1:
         book.row(88 if data.groups else 80, [probabilities_panel(data)])
         book.y += 10
-        book.row(116 + people_axis_height(in_order(data), PAGE), [_evidence_panel(data, models)])
+        book.row(88 + people_axis_height(in_order(data), PAGE), [_evidence_panel(data, models)])
     else:
         book.words(f"Only {model_label(models[0])} was in the mixture, so there is nothing to weigh it against.")
     _group_row(data, book)
@@ -121,10 +128,13 @@ def finding(data: CohortData) -> str:
     if len(models) == 1:
         return f"Only {model_label(lead)} was weighed: there is no other model to compare it with."
     if rows is None:  # the groups of this report are not those that have frequencies of their own
-        best, n = _likeliest(data, lead)
-        return f"{model_label(lead)} is the likeliest model for {best} of {n} {who}."
+        best, _, n = _best_for(data, lead)
+        return (
+            f"{model_label(lead)} is the likeliest for {best} of {n} {who}, by posterior probability {_among(models)}."
+        )
     estimate = (
-        f"an estimated {share(rows['mean'])} of {who} (95% interval {share(rows['lower'])} to {share(rows['upper'])})"
+        f"an estimated {share(rows['mean'])} of {who} (95% interval {share(rows['lower'])} to {share(rows['upper'])}) "
+        f"{_among(models)}"
     )
     certainty = _certainty(data, lead, rows)
     if certainty < FAVOURED:
@@ -137,6 +147,11 @@ def finding(data: CohortData) -> str:
     if certainty < SURE:
         return sentence(f"{model_label(lead)} is favoured, though not beyond doubt: it describes {estimate}")
     return sentence(f"{model_label(lead)} describes {estimate}")
+
+
+def _among(models: Sequence[str]) -> str:
+    """Name the models that a share is one among."""
+    return f"among {listed([model_label(name) for name in models])}"
 
 
 def _certainty(data: CohortData, lead: str, rows: pd.Series) -> float:
@@ -160,16 +175,18 @@ def words(data: CohortData) -> str:
     parts = []
     row = _model_row(data, lead)
     if row is not None and not data.scope and np.isfinite(row["protected_exceedance"]):
+        draws = mixture_draws(data)
         parts.append(
-            f"It is the most frequent model with probability {probability(row['exceedance'])}, and "
-            f"{probability(row['protected_exceedance'])} once chance is allowed for (protected exceedance)."
+            f"It is the most frequent of them with probability {probability(row['exceedance'], draws)}, and "
+            f"{probability(row['protected_exceedance'], draws)} once chance is allowed for (protected exceedance)."
         )
-    best, n = _likeliest(data, lead)
+    best, by_evidence, n = _best_for(data, lead)
     assert data.probabilities is not None
     sure = int((data.probabilities.groupby("subject")["probability"].max() > SURE).sum())
     parts.append(
-        f"Person by person, it is the likeliest for {best} of {people(n)}; for {sure} of {n} one model or another has "
-        f"a probability above {SURE}."
+        f"Person by person, it is the likeliest for {best} of {people(n)} by posterior probability in the mixture, and "
+        f"for {by_evidence} by their own evidence alone; for {sure} of {n} one model or another has a posterior "
+        f"probability above {SURE}."
     )
     if not data.scope:
         parts.append(_beyond_baselines(row, lead))
@@ -185,17 +202,50 @@ def _beyond_baselines(row: pd.Series | None, lead: str) -> str:
     }
     if not known:
         return ""
-    told = listed([f"{signed(value, 1)} nats over {model_label(name)}" for name, value in known.items()])
+    assert row is not None
+    errors = {name: fixed(row[f"over_{name}_error"], 1) for name in known}
+    told = listed(
+        [f"{signed(value, 1)} ± {errors[name]} nats over {model_label(name)}" for name, value in known.items()]
+    )
     ahead = [model_label(name) for name, value in known.items() if value < STRONG]
     doubt = f", so that {listed(ahead)} explains the choices about as well, or better" if ahead else ""
     return f"Against the baselines, its log evidence summed over people is {told}{doubt}."
 
 
-def _likeliest(data: CohortData, model: str) -> tuple[int, int]:
-    """Return for how many people a model is the likeliest, and how many there are."""
+def _with_other_priors(data: CohortData) -> str:
+    """Say which model would have been the most frequent with narrower and wider priors, by people's own evidences."""
+    if data.prior_sensitivity is None or not len(data.prior_sensitivity):
+        return ""
+    table = data.prior_sensitivity
+    best = table.loc[table.groupby("prior_width")["frequency"].idxmax()].sort_values("prior_width")
+    told = [f"{model_label(row['model'])} ({share(row['frequency'])})" for _, row in best.iterrows()]
+    if len(told) != len(PRIOR_WIDTHS):
+        return ""
+    narrow, own, wide = told
+    change = "" if best["model"].nunique() == 1 else ": the answer depends on the priors"
+    return (
+        f"With priors half and twice as wide, the most frequent by people's own evidences is {narrow} and {wide}, "
+        f"with those of the fit {own}{change}."
+    )
+
+
+def mixture_draws(data: CohortData) -> float:
+    """Return how many effective draws the mixture has; without a limit where that is not known."""
+    if data.mixture is None:
+        return np.inf
+    found = data.mixture.loc[data.mixture["quantity"] == "ess_bulk", "value"]
+    return float(pd.to_numeric(found, errors="coerce").min()) if len(found) else np.inf
+
+
+def _best_for(data: CohortData, model: str) -> tuple[int, int, int]:
+    """Return for how many people a model is the likeliest in the mixture, for how many by evidence, and of how many."""
     assert data.probabilities is not None
-    wide = data.probabilities.pivot_table(index="subject", columns="model", values="probability")
-    return int((wide.idxmax(axis=1) == model).sum()), len(wide)
+    by_person = data.probabilities.groupby("subject")
+    likeliest, best = (
+        int((data.probabilities.loc[by_person[name].idxmax(), "model"] == model).sum())
+        for name in ("probability", "log_evidence")
+    )
+    return likeliest, best, by_person.ngroups
 
 
 def _evidence_panel(data: CohortData, models: list[str]) -> Panel:
@@ -205,9 +255,7 @@ def _evidence_panel(data: CohortData, models: list[str]) -> Panel:
         "comparison_evidence",
         partial(draw_evidence_differences, table=data.probabilities, above=lead, below=other, order=in_order(data)),
         f"Evidence of each person's choices for {model_label(lead)} over {model_label(other)}, in nats",
-        "The same people in the same order as above, where the white line is at even odds"
-        f"{' and the strip shows the groups' if data.groups else ''}. Lines: Monte Carlo errors. Grey band: odds below "
-        "20 to 1.",
+        "The same people in the same order as above. Lines: Monte Carlo errors. Grey band: odds below 20 to 1.",
         table=data.probabilities,
     )
 
@@ -228,16 +276,16 @@ def _group_row(data: CohortData, book: Book) -> None:
     height = 150.0
     if data.frequencies is not None and len(mixed_models(data)) > 1:
         panels.append(frequencies_panel(data))
-        height = max(height, 90 + 13 * (1 + len(data.groups)) * len(mixed_models(data)))
+        height = max(height, 68 + 11 * _frequency_rows(data))
     if data.comparison is not None and not data.scope:
         table = data.comparison
         if table["protected_exceedance"].notna().sum() > 1:
             panels.append(
                 Panel(
                     "comparison_exceedance",
-                    partial(draw_exceedance, comparison=table),
+                    partial(draw_exceedance, comparison=table, draws=mixture_draws(data)),
                     "Which model is the most frequent",
-                    "Bars: protected exceedance probability. Diamonds: unprotected. Dashed: .95.",
+                    "Bars: protected exceedance. Diamonds: unprotected. Dashed: .95.",
                     share=0.9,
                     table=table[["model", "exceedance", "protected_exceedance"]],
                 )
@@ -254,7 +302,7 @@ def _group_row(data: CohortData, book: Book) -> None:
                         error="loso_difference_error",
                     ),
                     "Predicting a person who was left out",
-                    "Expected log predictive density, difference from the best; lines: one standard error.",
+                    "Log predictive density, against the best; lines: standard errors.",
                     share=1.15,
                     table=table[columns],
                 )
@@ -276,12 +324,12 @@ def _differences(data: CohortData, book: Book) -> None:
         book.y += 10
         book.words(
             f"Share of {model_label(lead)}, {above} minus {below}: {shown} points (95% interval {low} to "
-            f"{high}; above 0 with P = {probability(row['probability_above_0'])})."
+            f"{high}; above 0 with P = {probability(row['probability_above_0'], mixture_draws(data))})."
         )
     if len(rows) > 1:
         panel = Panel(
             "comparison_groups",
-            partial(draw_group_differences, table=data.differences, model=lead),
+            partial(draw_group_differences, table=data.differences, model=lead, draws=mixture_draws(data)),
             f"Does the share of {model_label(lead)} differ between groups?",
             "Means and 95% intervals of the difference between two groups.",
             table=data.differences,
@@ -291,19 +339,18 @@ def _differences(data: CohortData, book: Book) -> None:
 
 def _table(data: CohortData, book: Book) -> None:
     assert data.comparison is not None
-    book.need(70 + 10 * len(data.comparison))
+    book.need(60 + 9 * len(data.comparison))
     if data.scope:
         book.heading("The whole cohort, all groups")
     columns = [
         Column("model"),
         Column("people", right=True),
         Column("share", right=True),
-        Column("best for", right=True),
+        Column("likeliest for", right=True),
+        Column("most evidence", right=True),
         Column("log evidence", right=True),
         Column("over bias", right=True),
         Column("over RW", right=True),
-        Column("BIC", right=True),
-        Column("AIC", right=True),
         Column("hit rate", right=True),
         Column("Pareto k > .7", right=True),
     ]
@@ -311,13 +358,12 @@ def _table(data: CohortData, book: Book) -> None:
         [
             model_label(row["model"]),
             whole(row["n_subjects"]),
-            fixed(row["frequency"], 3),
-            whole(row["best_for"]),
+            share(row["frequency"]),
+            whole(row["likeliest_for"]),
+            whole(row["most_evidence_for"]),
             f"{fixed(row['log_evidence'], 1)} ± {fixed(row['log_evidence_error'], 1)}",
-            signed(row["over_bias"], 1),
-            signed(row["over_rescorla_wagner"], 1),
-            fixed(row["bic"], 1),
-            fixed(row["aic"], 1),
+            _with_error(row, "over_bias"),
+            _with_error(row, "over_rescorla_wagner"),
             fixed(row["hit_rate"], 3),
             whole(row["loso_k_high"]),
         ]
@@ -325,10 +371,16 @@ def _table(data: CohortData, book: Book) -> None:
     ]
     book.table(columns, rows)
     book.note(
-        "Sums over people. Share: mean frequency in the mixture; over bias, over RW: log evidence beyond a constant "
-        "preference, and beyond Rescorla–Wagner. Pareto k: people for whom leaving out is not to be trusted. "
-        + _mixture_note(data)
+        "Sums over people ± Monte Carlo errors. Share: frequency in the mixture; likeliest for: people, by posterior "
+        "probability in the mixture; most evidence: by their own evidence alone; RW: Rescorla–Wagner; Pareto k: people "
+        "for whom leaving out cannot be trusted. "
+        + " ".join(text for text in (_mixture_note(data), _with_other_priors(data)) if text)
     )
+
+
+def _with_error(row: pd.Series, name: str) -> str:
+    value = signed(row[name], 1)
+    return value if value == MISSING or not row[f"{name}_error"] else f"{value} ± {fixed(row[f'{name}_error'], 1)}"
 
 
 def _mixture_note(data: CohortData) -> str:
@@ -342,7 +394,7 @@ def _mixture_note(data: CohortData) -> str:
     return (
         f"Mixture: {shown('divergences', 0)} divergences, R-hat {shown('r_hat', 3)}, effective draws "
         f"{shown('ess_bulk', 0)} (bulk) and {shown('ess_tail', 0)} (tail); Bayesian omnibus risk "
-        f"{shown('omnibus_risk', 3)}."
+        f"{probability(float(values.get('omnibus_risk', np.nan)), mixture_draws(data))}."
     )
 
 

@@ -222,9 +222,9 @@ class CohortData:
         return read_if_there(self.run.root / "pooling.csv")
 
     @cached_property
-    def second_level(self) -> Table:
-        """``second_level.csv``: the classical check of covariate effects."""
-        return read_if_there(self.run.root / "second_level.csv")
+    def behaviour(self) -> Table:
+        """``behaviour.csv``: right answers of the whole cohort by covariates, without a model."""
+        return read_if_there(self.run.root / "behaviour.csv")
 
     # --- Tables of the comparison
 
@@ -247,6 +247,11 @@ class CohortData:
     def differences(self) -> Table:
         """``frequency_differences.csv``: between groups."""
         return None if self.scope else read_if_there(self.run.root / "frequency_differences.csv")
+
+    @cached_property
+    def prior_sensitivity(self) -> Table:
+        """``prior_sensitivity.csv``: evidences of the whole cohort under narrower and wider priors."""
+        return read_if_there(self.run.root / "prior_sensitivity.csv")
 
     @cached_property
     def mixture(self) -> Table:

@@ -8,15 +8,20 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
+from matplotlib.transforms import Bbox
 
+from holmes_fit.numbers import probability, share
 from holmes_fit.reporting.cohort.axes import LABEL, ROUND, Array, people_axis, percent_axis, reference
 from holmes_fit.reporting.cohort.data import EVERYONE
 from holmes_fit.reporting.cohort.figures_data import color_of
 from holmes_fit.reporting.cohort.names import BASELINES, model_color, model_label
-from holmes_fit.reporting.cohort.text import probability, share, shortened, signed
+from holmes_fit.reporting.cohort.text import shortened, signed, width_of
 from holmes_fit.reporting.style import INK
 
 PAGE = 440.0  # points that the axes of a figure as wide as the page have, about
+NAME = 8.5  # points, of a model within its colour
+POINTS = 72  # of an inch
+GROUP_GAP = 0.6  # between groups, in lines
 STRONG = 3.0  # nats: odds of 20 to 1
 GROUND = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}  # of letters that may lie on a line
 
@@ -76,8 +81,10 @@ def draw_probabilities(
 
 
 def _write_models(ax: Axes, wide: pd.DataFrame, models: Sequence[str]) -> None:
-    """Write the name of a model where its colour fills the most."""
+    """Write the name of a model where its colour fills the most, unless another name is there."""
     bottom = np.zeros(len(wide))
+    size = np.array([ax.bbox.width, ax.bbox.height]) * POINTS / ax.figure.dpi
+    taken: list[Bbox] = []
     for model in models:
         values = wide[model].fillna(0.0).to_numpy(dtype=np.float64)
         window = max(1, len(values) // 8)
@@ -87,7 +94,12 @@ def _write_models(ax: Axes, wide: pd.DataFrame, models: Sequence[str]) -> None:
             edge = "left" if at < 0.12 * len(values) else "right" if at > 0.9 * len(values) else "center"
             x = {"left": -0.3, "right": len(values) - 0.7}.get(edge, float(at))
             y = bottom[at] + values[at] * (0.72 if model == models[-1] else 0.4)
-            ax.text(x, y, model_label(model), color="white", weight="bold", ha=edge, va="center", fontsize=8.5)
+            across = width_of(model_label(model), NAME, "bold") / size[0] * (len(values) + 0.4)
+            left = x - {"left": 0.0, "right": 1.0}.get(edge, 0.5) * across
+            box = Bbox.from_bounds(left, y - 0.7 * NAME / size[1], across, 1.4 * NAME / size[1])
+            if not any(box.overlaps(other) for other in taken):
+                ax.text(x, y, model_label(model), color="white", weight="bold", ha=edge, va="center", fontsize=NAME)
+                taken.append(box)
         bottom = bottom + values
 
 
@@ -120,17 +132,24 @@ def draw_evidence_differences(
     return people_axis(ax, list(order), width)
 
 
-def draw_frequencies(ax: Axes, table: pd.DataFrame, models: Sequence[str], groups: Sequence[str]) -> Axes:
-    """Draw the share of people whom each model describes: mean, 90% and 95% intervals; everyone, then groups."""
+def draw_frequencies(
+    ax: Axes, table: pd.DataFrame, models: Sequence[str], groups: Sequence[str], in_groups: Sequence[str] = ()
+) -> Axes:
+    """Draw the share of people whom each model describes: mean, 90% and 95% intervals; everyone, then groups.
+
+    Groups may show fewer models than everyone.
+    """
     names = [EVERYONE, *groups]
-    ticks = []
+    y = -1.0 - GROUP_GAP
+    middles, ticks = [], []
     for place, name in enumerate(names):
-        for number, model in enumerate(models):
+        first, y = y + 1 + GROUP_GAP, y + GROUP_GAP
+        for model in (models if place == 0 else in_groups) or models:
             rows = table[(table["group"] == name) & (table["model"] == model)]
             if not len(rows):
                 continue
             row = rows.iloc[0]
-            y = place + (number - (len(models) - 1) / 2) * 0.7 / max(1, len(models))
+            y += 1
             color = model_color(model, models)
             ax.hlines(y, row["lower"], row["upper"], color=color, linewidth=1.2)
             ax.hlines(y, row["lower90"], row["upper90"], color=color, linewidth=3.4)
@@ -145,19 +164,20 @@ def draw_frequencies(ax: Axes, table: pd.DataFrame, models: Sequence[str], group
                 color=color,
                 annotation_clip=False,
             )
+        middles.append((first + max(first, y)) / 2)
         ticks.append(shortened(name, LABEL, 70))
-    ax.set_yticks(range(len(names)), ticks, parse_math=False)
-    ax.set_ylim(len(names) - 0.4, -0.6)
+    ax.set_yticks(middles, ticks, parse_math=False)
+    ax.set_ylim(y + 0.7, -0.7)
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
     ax.set_xlim(0, 1)
-    ax.set_xticks([0, 0.5, 1])
+    ax.set_xticks([0, 0.5, 1] if len(models) < 3 else [0, 1])  # names of more models leave less room
     reference(ax, 1 / max(2, len(models)), axis="x", linestyle=(0, (4, 3)))
     ax.set_xlabel("share of people")
     return percent_axis(ax, "x")
 
 
-def draw_exceedance(ax: Axes, comparison: pd.DataFrame) -> Axes:
+def draw_exceedance(ax: Axes, comparison: pd.DataFrame, draws: float = np.inf) -> Axes:
     """Draw the probability that a model is the most frequent one: protected as a bar, unprotected as a diamond."""
     rows = comparison.dropna(subset=["protected_exceedance"]).reset_index(drop=True)
     models = list(rows["model"])
@@ -168,7 +188,7 @@ def draw_exceedance(ax: Axes, comparison: pd.DataFrame) -> Axes:
         near = max(value, float(np.nan_to_num(row["exceedance"], nan=0.0)))
         outside = near < 0.72
         ax.annotate(
-            probability(value),
+            probability(value, draws),
             (near if outside else 0.03, place),
             xytext=(7 if outside else 0, 0),
             textcoords="offset points",
@@ -230,7 +250,7 @@ def _edge(values: Array) -> float:
     return 1.8 * min(next_lowest, -1.0) if lowest < 4 * min(next_lowest, -1.0) else -np.inf
 
 
-def draw_group_differences(ax: Axes, table: pd.DataFrame, model: str) -> Axes:
+def draw_group_differences(ax: Axes, table: pd.DataFrame, model: str, draws: float = np.inf) -> Axes:
     """Draw differences between groups in the share of people whom a model describes, with 95% intervals."""
     rows = table[table["model"] == model].reset_index(drop=True)
     labels = []
@@ -239,7 +259,7 @@ def draw_group_differences(ax: Axes, table: pd.DataFrame, model: str) -> Axes:
         ax.hlines(place, row["lower"], row["upper"], color=color, linewidth=1.6)
         ax.plot(row["mean"], place, "o", color=color, markersize=6, markeredgecolor="white")
         ax.annotate(
-            f"{signed(100 * row['mean'], 0)} points, above 0 with P = {probability(row['probability_above_0'])}",
+            f"{signed(100 * row['mean'], 0)} points, above 0 with P = {probability(row['probability_above_0'], draws)}",
             (row["mean"], place),
             xytext=(0, 7),
             textcoords="offset points",

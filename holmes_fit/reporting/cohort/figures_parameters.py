@@ -9,6 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 
+from holmes_fit.numbers import probability
 from holmes_fit.reporting.cohort.axes import LABEL, NAME, mixed, natural_ticks, people_axis, reference, to_scale
 from holmes_fit.reporting.cohort.names import (
     group_color,
@@ -18,7 +19,7 @@ from holmes_fit.reporting.cohort.names import (
     parameter_label,
     term_label,
 )
-from holmes_fit.reporting.cohort.text import number, probability, shortened, signed, width_of
+from holmes_fit.reporting.cohort.text import number, shortened, signed, width_of
 from holmes_fit.reporting.style import INK
 
 ROOM_BELOW = 180.0  # points for the names below a matrix, about
@@ -113,7 +114,7 @@ def draw_group(
     grid = np.linspace(*limits, 160)
     for place, (model, table) in enumerate(rows):
         by_quantity = dict(table[table["name"] == ""].set_index("quantity").iterrows())
-        if not {"mean", "spread"} <= set(by_quantity):
+        if not {"mean", "median", "spread"} <= set(by_quantity):
             continue
         color = model_color(model, models)
         centre, spread = by_quantity["mean"], float(by_quantity["spread"]["median"])
@@ -121,8 +122,9 @@ def draw_group(
         ax.fill_betweenx(grid, 0, density, color=color, alpha=0.22, linewidth=0)
         ax.plot(density, grid, color=color, linewidth=0.9)
         x = 1.13 + 0.15 * place
-        ax.vlines(x, centre["lower"], centre["upper"], color=color, linewidth=2.2)
-        ax.plot(x, centre["median"], "o", color=color, markersize=4.5, markeredgecolor="white")
+        low, middle, high = (to_scale(by_quantity["median"][name], scale) for name in ("lower", "median", "upper"))
+        ax.vlines(x, low, high, color=color, linewidth=2.2)
+        ax.plot(x, middle, "o", color=color, markersize=4.5, markeredgecolor="white")
     ax.set_ylim(*limits)
     natural_ticks(ax, scale)
     ax.tick_params(axis="y", labelleft=False, length=0)
@@ -140,7 +142,7 @@ def draw_effects(ax: Axes, rows: pd.DataFrame, models: Sequence[str]) -> Axes:
         color = model_color(row["model"], models)
         ax.hlines(place, row["lower"], row["upper"], color=color, linewidth=1.8)
         ax.plot(row["median"], place, "o", color=color, markersize=5.5, markeredgecolor="white")
-        text = f"{number(row['median'])}, above 0 with P = {probability(row['probability_above_0'])}"
+        text = f"{number(row['median'])}, above 0 with P = {probability(row['probability_above_0'], row['ess_bulk'])}"
         ax.annotate(text, (1.02, place), xycoords=("axes fraction", "data"), va="center", fontsize=LABEL, color=color)
         name = shortened(term_label(row["name"]), LABEL, 120)
         labels.append(f"{parameter_label(row['parameter'])}: {name} ({model_label(row['model'])})")

@@ -17,6 +17,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from numpy.typing import NDArray
 from scipy.stats import binom
 
+from holmes_fit.numbers import share
 from holmes_fit.reporting.cohort.axes import (
     LABEL,
     Array,
@@ -29,7 +30,7 @@ from holmes_fit.reporting.cohort.axes import (
     to_scale,
 )
 from holmes_fit.reporting.cohort.names import model_color, model_label, parameter_label
-from holmes_fit.reporting.cohort.text import fixed, share, shortened, width_of
+from holmes_fit.reporting.cohort.text import fixed, shortened, width_of
 from holmes_fit.reporting.style import HOLMES, INK, PALE
 from holmes_fit.uniformity import binned, bins_for, ecdf_band
 

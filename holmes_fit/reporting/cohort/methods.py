@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from holmes_fit.numbers import listed
 from holmes_fit.reporting.cohort import methods_words as told
 from holmes_fit.reporting.cohort.behaviour_tables import people_table
 from holmes_fit.reporting.cohort.book import Book
@@ -12,7 +13,7 @@ from holmes_fit.reporting.cohort.data import CohortData
 from holmes_fit.reporting.cohort.names import parameter_label
 from holmes_fit.reporting.cohort.page import Page
 from holmes_fit.reporting.cohort.recovery import how_made
-from holmes_fit.reporting.cohort.text import brief, count, listed, number, people, printable, sentence
+from holmes_fit.reporting.cohort.text import brief, count, number, people, printable, sentence
 
 TITLE = "Methods"
 

@@ -56,7 +56,8 @@ COMPARISON = (
     "(random-effects model selection, Stephan et al., 2009; hierarchical in its parameters, Piray et al., 2019). "
     "Monte Carlo errors of the evidences were imputed. Protected exceedance probabilities follow Rigoux et al. (2014); "
     "leave-one-subject-out predictive densities use Pareto-smoothed importance sampling (Vehtari et al., 2017). "
-    "Observed learning curves were set against cohorts simulated from the posteriors."
+    "Observed learning curves were set against cohorts simulated from the posteriors, each with one draw of the group "
+    "for all of its people."
 )
 RECOVERY = "Recovery (Wilson & Collins, 2019) was studied in people from each model, {how_made}."
 CALIBRATION = "Intervals were checked by simulation-based calibration (Talts et al., 2018)."

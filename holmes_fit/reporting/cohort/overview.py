@@ -7,12 +7,13 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
+from holmes_fit.numbers import listed, share
 from holmes_fit.reporting.cohort.behaviour_tables import group_rows, learning_curve, people_table
 from holmes_fit.reporting.cohort.book import GUTTER, LEADING, SMALL, Book, Column, Panel
 from holmes_fit.reporting.cohort.data import CohortData
 from holmes_fit.reporting.cohort.figures_data import draw_learning_curves, draw_strip
 from holmes_fit.reporting.cohort.page import Page
-from holmes_fit.reporting.cohort.text import brief, count, fixed, listed, people, share
+from holmes_fit.reporting.cohort.text import brief, count, fixed, people
 from holmes_fit.reporting.cohort.warnings import answer_warnings, failure_warnings
 
 TITLE = "Data"

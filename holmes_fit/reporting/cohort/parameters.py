@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
+from holmes_fit.numbers import MISSING, listed, probability
 from holmes_fit.reporting.cohort.axes import people_axis_height
 from holmes_fit.reporting.cohort.behaviour_tables import people_table
 from holmes_fit.reporting.cohort.book import Book, Column, Panel
@@ -30,23 +31,16 @@ from holmes_fit.reporting.cohort.names import (
 )
 from holmes_fit.reporting.cohort.page import Page
 from holmes_fit.reporting.cohort.recovery import RECOVERY, information_panel
-from holmes_fit.reporting.cohort.text import (
-    MISSING,
-    brief,
-    fixed,
-    listed,
-    number,
-    people,
-    probability,
-    shortened,
-    whole,
-)
+from holmes_fit.reporting.cohort.text import brief, fixed, number, people, sentence, shortened, whole
 from holmes_fit.reporting.cohort.warnings import failure_warnings, noise_warnings, pooling_warnings
 
 TITLE = "Parameters"
 FEWEST_FOR_CORRELATIONS = 5
 MOST_EFFECTS = 16
 INFORMATION = 170.0  # points for how wide posteriors are
+BEHAVIOUR = (
+    "Logistic regression of answers to trials with feedback, people as clusters (generalised estimating equations)."
+)
 LEFT = 30.0  # points for the ticks of a parameter, so that people stand below each other
 
 
@@ -89,7 +83,7 @@ def build(data: CohortData, book: Book) -> None:
         _parameter_row(data, book, lead, parameter, scale, order, names=place == len(scales) - 1)
     book.y -= 4
     _effects(data, book)
-    _second_level(data, book)
+    _behaviour(data, book)
     _correlations(data, book, lead, scales)
     _group_table(data, book)
     if RECOVERY.lacking(data) and book.room > INFORMATION + 10:  # its page has the figure otherwise, as has the first
@@ -221,35 +215,36 @@ def _effects(data: CohortData, book: Book) -> None:
         book.row(64 + 17 * len(shown), [Panel(f"parameters_{quantity}s", draw, title, caption + more, table=rows)])
 
 
-def _second_level(data: CohortData, book: Book) -> None:
-    if data.second_level is None or not len(data.second_level):
+def _behaviour(data: CohortData, book: Book) -> None:
+    if data.behaviour is None or not len(data.behaviour):
         return
-    book.need(90)
-    book.heading("The same effects by ordinary regression of people's estimates")
+    book.need(110)
+    book.heading("The same covariates and right answers, without a model, in log odds")
     columns = [
-        Column("model"),
-        Column("effect", wraps=True),
+        Column("covariate", wraps=True),
         Column("people", right=True),
+        Column("answers", right=True),
         Column("estimate", right=True),
+        Column("error", right=True),
         Column("95% interval", right=True),
-        Column("t", right=True),
         Column("p", right=True),
-        Column("p, Holm", right=True),
     ]
+    shown = data.behaviour[data.behaviour["term"] != "Intercept"]
     rows = [
         [
-            model_label(row["model"]),
-            f"{parameter_label(row['parameter'])}: {term_label(row['term'])}",
+            f"{row['formula']}: {term_label(row['term'])}",
             whole(row["n_subjects"]),
+            whole(row["n_answers"]),
             number(row["estimate"]),
+            number(row["standard_error"]),
             f"{number(row['lower'])} to {number(row['upper'])}",
-            fixed(row["statistic"]),
             probability(row["p"]),
-            probability(row["p_holm"]),
         ]
-        for _, row in data.second_level.iterrows()
+        for _, row in shown.iterrows()
     ]
     book.table(columns, rows)
+    book.note(" ".join([BEHAVIOUR, *dict.fromkeys(sentence(text) for text in shown["warning"] if text)]))
+    book.y -= 6
 
 
 def correlation_table(data: CohortData, lead: str, scales: dict[str, str]) -> pd.DataFrame:
@@ -335,7 +330,8 @@ def _group_table(data: CohortData, book: Book) -> None:
             ]
         )
     book.table(columns, rows)
-    book.note("Medians are natural values; spreads are SDs over people on the scale of search. " + _checks(data))
+    meaning = "Medians are natural values of the people between the bounds; spreads are SDs on the scale of search."
+    book.note(f"{meaning} {_checks(data)}")
 
 
 def _checks(data: CohortData) -> str:

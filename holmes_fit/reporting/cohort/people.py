@@ -12,12 +12,13 @@ import pandas as pd
 from matplotlib.axes import Axes
 from scipy.special import logsumexp
 
+from holmes_fit.numbers import listed, share
 from holmes_fit.reporting.cohort.book import BOTTOM, GUTTER, TOP, Book, Panel
 from holmes_fit.reporting.cohort.data import CohortData
 from holmes_fit.reporting.cohort.figures_people import Person, Surface, draw_people_key, draw_person
 from holmes_fit.reporting.cohort.names import BASELINES, model_color, model_label
 from holmes_fit.reporting.cohort.page import Page
-from holmes_fit.reporting.cohort.text import listed, people, printable, sentence, share
+from holmes_fit.reporting.cohort.text import people, printable, sentence
 from holmes_fit.runs import Record
 
 TITLE = "People"
@@ -30,7 +31,7 @@ HEADING = 30.0
 MAPPED = ("alpha", "omega")  # across and up
 
 CELLS = "One cell is one person{which}. Ticks are answers; dots are what the model predicts before each of them."
-LIKELIEST = ", with the likeliest model and its probability"
+LIKELIEST = ", with the likeliest model in the mixture and its posterior probability"
 MOST_EVIDENCE = ", with the model of most evidence"
 PROBLEMS = " Thin lines part problems that are learned afresh."
 MAPS = (
@@ -174,7 +175,7 @@ def _finding(data: CohortData, best: Mapping[str, Best]) -> str:
     if len(data.model_names) == 1:
         return f"{people(counts.iloc[0])}, fitted with {model_label(order[0])}{marked}."
     others = [f"{model_label(model)} for {counts[model]}" for model in order[1:]]
-    how = "has the most evidence" if data.probabilities is None else "is the likeliest model"
+    how = "has the most evidence" if data.probabilities is None else "is the likeliest model in the mixture"
     first = f"{model_label(order[0])} {how} for {counts[order[0]]} of {people(data.n_people)}"
     return sentence(f"{first}{f', {listed(others)}' if others else ''}{marked}")
 

@@ -8,6 +8,7 @@ from math import nan
 
 import pandas as pd
 
+from holmes_fit.numbers import listed, probability, share
 from holmes_fit.reporting.cohort.book import Book, Column, Panel
 from holmes_fit.reporting.cohort.data import CohortData
 from holmes_fit.reporting.cohort.figures_recovery import (
@@ -19,12 +20,12 @@ from holmes_fit.reporting.cohort.figures_recovery import (
 )
 from holmes_fit.reporting.cohort.names import BASELINES, model_color, model_label, parameter_label
 from holmes_fit.reporting.cohort.page import Page
-from holmes_fit.reporting.cohort.text import fixed, listed, people, printable, probability, share, whole
+from holmes_fit.reporting.cohort.text import fixed, people, printable, whole
 from holmes_fit.reporting.cohort.warnings import noise_warnings, recovery_warnings
 from holmes_fit.reporting.identification import HELPS, WEAK, strength, tells_by_correlation
 
 TITLE = "Can this study tell?"
-CRITERIA = {"pooled": "the group's mixture", "evidence": "evidence", "bic": "BIC"}
+CRITERIA = {"pooled": "the group's mixture", "evidence": "their own evidence"}
 ESTIMATORS = {"pooled": "pooled estimates", "mean": "posterior means", "map": "MAP estimates", "ml": "ML estimates"}
 ESTIMATES = (
     "Points are simulated people with their 95% intervals; open points have intervals that miss the truth. r is the "

@@ -77,8 +77,9 @@ def _answer(data: CohortData) -> str:
     if len(sums) > 1:
         first, second = sums.iloc[0], sums.iloc[1]
         return (
-            f"{capital(model_label(first['model']))} has the most evidence, {fixed(-second['difference'], 1)} nats "
-            f"more than {model_label(second['model'])}, over {people(first['n_subjects'])}."
+            f"{capital(model_label(first['model']))} has the most evidence, {fixed(-second['difference'], 1)} ± "
+            f"{fixed(second['difference_error'], 1)} nats more than {model_label(second['model'])}, over "
+            f"{people(first['n_subjects'])}."
         )
     if len(sums) == 1:
         n = int(sums["n_subjects"].iloc[0])
@@ -108,13 +109,17 @@ def _sentences(data: CohortData) -> list[str]:
 
 def evidence_table(data: CohortData) -> pd.DataFrame:
     """Return the summed evidence of each model over those who were fitted with all, the highest first."""
-    columns = ["model", "n_subjects", "log_evidence", "difference"]
+    columns = ["model", "n_subjects", "log_evidence", "log_evidence_error", "difference", "difference_error"]
     if data.models is None or not len(data.models):
         return pd.DataFrame(columns=columns)
     wide = data.models.pivot_table(index="subject", columns="model", values="log_evidence").dropna()
+    errors = data.models.pivot_table(index="subject", columns="model", values="log_evidence_error")
     sums = wide.sum().sort_values(ascending=False, kind="stable")
+    error = np.sqrt((errors.loc[wide.index, sums.index] ** 2).sum()).to_numpy()
     table = pd.DataFrame({"model": sums.index, "n_subjects": len(wide), "log_evidence": sums.to_numpy()})
-    return table.assign(difference=table["log_evidence"] - table["log_evidence"].max())[columns]
+    table = table.assign(log_evidence_error=error, difference=table["log_evidence"] - table["log_evidence"].max())
+    between = np.where(np.arange(len(table)) > 0, np.hypot(error, error[:1]), 0.0)
+    return table.assign(difference_error=between)[columns]
 
 
 def _panels(data: CohortData) -> list[Panel]:
@@ -122,13 +127,14 @@ def _panels(data: CohortData) -> list[Panel]:
     found: list[Panel] = []
     if data.probabilities is not None and len(data.probabilities) and len(mixed_models(data)) > 1:
         if data.frequencies is not None:
-            found.append(replace(frequencies_panel(data, "summary_frequencies"), share=1.0))
+            found.append(replace(frequencies_panel(data, "summary_frequencies", small=True), share=1.0))
         found.append(
             replace(probabilities_panel(data, "summary_people", small=True), title="Which model describes whom")
         )
     elif len(sums := evidence_table(data)) > 1:
-        draw = partial(draw_differences_of_models, comparison=sums, column="difference", error="none")
-        caption = f"Differences from the best, {signed(sums['difference'].min(), 1)} nats at most. Sums over people."
+        draw = partial(draw_differences_of_models, comparison=sums, column="difference", error="difference_error")
+        farthest = signed(sums["difference"].min(), 1)
+        caption = f"Differences from the best, {farthest} nats at most. Sums over people; lines: Monte Carlo errors."
         found.append(Panel("summary_evidence", draw, "Evidence of the models", caption, table=sums))
     curve = learning_curve(data)
     predicted = predictive_panel(data, data.lead_model, "summary_behaviour")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Literal
 
@@ -10,11 +10,12 @@ import numpy as np
 from matplotlib.font_manager import FontProperties, findfont, get_font
 from matplotlib.ft2font import FT2Font, LoadFlags
 
+from holmes_fit.numbers import MISSING
+
 Weight = Literal["normal", "bold"]
 WEIGHTS: tuple[Weight, ...] = ("normal", "bold")
 
 ELLIPSIS = "…"
-MISSING = "–"  # what stands in a table where there is no number
 LONGEST = 40  # characters of a name in a sentence
 FAMILY = "DejaVu Sans"  # comes with matplotlib, so that reports look the same everywhere
 
@@ -149,28 +150,6 @@ def signed(value: float, places: int = 1) -> str:
     return _minus(f"{rounded:+,.{places}f}") if rounded else fixed(0.0, places)
 
 
-def share(value: float) -> str:
-    """Return a share as a percentage, never rounded to all or nothing."""
-    if not np.isfinite(value):
-        return MISSING
-    if 0 < value < 0.005:
-        return "<1%"
-    if 0.995 <= value < 1:
-        return ">99%"
-    return f"{value:.0%}"
-
-
-def probability(value: float) -> str:
-    """Return a probability, never rounded to 0 or 1."""
-    if not np.isfinite(value):
-        return MISSING
-    if value < 0.001:
-        return "<.001"
-    if value > 0.999:
-        return ">.999"
-    return f"{value:.3f}".removeprefix("0")
-
-
 def count(value: float, one: str, many: str | None = None) -> str:
     """Return a count with its noun: ``"1 person"``, ``"25 people"``."""
     noun = one if value == 1 else many or f"{one}s"
@@ -180,11 +159,6 @@ def count(value: float, one: str, many: str | None = None) -> str:
 def people(value: float) -> str:
     """Return a number of people in words."""
     return count(value, "person", "people")
-
-
-def listed(texts: Sequence[str]) -> str:
-    """Return ``"a, b and c"``."""
-    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
 
 
 def capital(text: str) -> str:

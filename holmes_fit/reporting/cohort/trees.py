@@ -9,13 +9,14 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
+from holmes_fit.numbers import listed, share
 from holmes_fit.reporting.cohort.book import GUTTER, LEADING, SMALL, TEXT_WIDTH, Book, Panel
 from holmes_fit.reporting.cohort.book import TITLE as TITLE_SIZE
 from holmes_fit.reporting.cohort.data import CohortData
 from holmes_fit.reporting.cohort.figures_trees import draw_tree, draw_tree_key, fitting_root, height_of, width_of_tree
 from holmes_fit.reporting.cohort.names import model_label
 from holmes_fit.reporting.cohort.page import Page
-from holmes_fit.reporting.cohort.text import count, fixed, listed, printable, share, shortened, wrapped
+from holmes_fit.reporting.cohort.text import count, fixed, printable, shortened, wrapped
 from holmes_fit.reporting.cohort.tree_nodes import LEAST_SHARE, Node
 
 TITLE = "Inside the model"

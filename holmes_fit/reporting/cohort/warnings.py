@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from holmes_fit.numbers import listed
 from holmes_fit.reporting.cohort.names import model_label
-from holmes_fit.reporting.cohort.text import listed, people, printable, sentence
+from holmes_fit.reporting.cohort.text import people, printable, sentence
 
 if TYPE_CHECKING:
     from holmes_fit.reporting.cohort.data import CohortData
