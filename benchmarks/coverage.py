@@ -22,9 +22,9 @@ from scipy.stats import binom
 from holmes_fit.fitting.plan import code_identity
 from holmes_fit.models import Observer, find_model
 from holmes_fit.presets import Preset, load_preset
-from holmes_fit.recovery.calibration import CLEAN, SBC, sbc_summary
+from holmes_fit.recovery.calibration import SBC, sbc_summary
 from holmes_fit.recovery.group_study import n_rows, row_traces
-from holmes_fit.recovery.shared_traces import POOL, SharedTraces, shared_learner
+from holmes_fit.recovery.shared_traces import POOL, SharedTraces, shared_learners
 from holmes_fit.runs import Run, open_run
 from holmes_fit.uniformity import rank_of
 from holmes_fit.workers import do_all
@@ -37,9 +37,9 @@ ENDS = np.array([0.025, 0.975])
 def fit_sequence(task: tuple[str, str, Preset, int, int]) -> list[dict[str, Any]]:
     """Filter one sequence of trials at all nodes, and fit its people: a row a person and parameter."""
     protocol, model, preset, sequence, people = task
-    space, learner = preset.space(find_model(model)), shared_learner(protocol, SEED + sequence)
-    p_hat = np.concatenate([row_traces((space, learner, Observer(), row)) for row in range(n_rows(space))])
-    traces = SharedTraces(space, learner, p_hat, preset.likelihood)
+    space, learners = preset.space(find_model(model)), shared_learners(protocol, SEED + sequence)
+    p_hat = np.concatenate([row_traces((space, learners, Observer(), row)) for row in range(n_rows(space))])
+    traces = SharedTraces(space, learners, p_hat, preset.likelihood)
     return [row for number in range(people) for row in fit_one(traces, sequence, number)]
 
 
@@ -49,11 +49,11 @@ def fit_one(traces: SharedTraces, sequence: int, number: int) -> list[dict[str, 
     axes = traces.space.free
     truth = np.array([float(axis.parameter.to_scale(axis.draw(rng, 1)[0])) for axis in axes])
     found = traces.fit(traces.simulate(truth, f"s{number:03d}", rng), rng)
-    draws = found.posterior.draw(RANKED, rng)
+    draws = found.draw(RANKED, rng)
     rows = []
     for index, axis in enumerate(axes):
-        mean, sd = found.posterior.moments(index)
-        lower, upper = axis.parameter.to_scale(found.posterior.quantiles(index, ENDS))
+        mean, sd = found.moments(index)
+        lower, upper = axis.parameter.to_scale(found.quantiles(index, ENDS))
         rows.append(
             {
                 "person": f"{sequence}/{number:03d}",
@@ -63,8 +63,8 @@ def fit_one(traces: SharedTraces, sequence: int, number: int) -> list[dict[str, 
                 "sd": sd,
                 "covered": bool(lower <= truth[index] <= upper),
                 "rank": rank_of(float(axis.to_natural(truth[index])), draws[:, index], rng),
-                "batch_sd": found.batch_sd,
-                "replicates": found.replicates,
+                "evidence_error": found.log_evidence_error,
+                "evidence_bias": found.log_evidence_bias,
             }
         )
     return rows
@@ -84,16 +84,12 @@ def run_study(run: Run, tasks: dict[str, Any], workers: int | None) -> pd.DataFr
 
 
 def summary(rows: pd.DataFrame, model: str) -> pd.DataFrame:
-    """Return coverage with what chance allows, tests of the ranks, errors and widths: a row a parameter and subset."""
+    """Return coverage with what chance allows, tests of the ranks, errors and widths: a row a parameter."""
     about = {"level": "person", "model": model, "n_draws": RANKED}
-    ranks = rows.assign(**about, unit=rows["person"], clean=rows["batch_sd"] < CLEAN)
+    ranks = rows.assign(**about, unit=rows["person"])
     tests = sbc_summary(ranks[list(SBC)]).drop(columns=["level", "model"])
-    return pd.DataFrame([{**test, **_measures(_subset(rows, test))} for test in tests.to_dict("records")])
-
-
-def _subset(rows: pd.DataFrame, test: dict[Any, Any]) -> pd.DataFrame:
-    own = rows[rows["parameter"] == test["parameter"]]
-    return own if test["subset"] == "all" else own[own["batch_sd"] < CLEAN]
+    by_parameter = dict(list(rows.groupby("parameter")))
+    return pd.DataFrame([{**test, **_measures(by_parameter[test["parameter"]])} for test in tests.to_dict("records")])
 
 
 def _measures(own: pd.DataFrame) -> dict[str, float]:
@@ -110,6 +106,7 @@ def _measures(own: pd.DataFrame) -> dict[str, float]:
         "bias": error.mean(),
         "posterior_sd": own["sd"].mean(),
         "truth_sd": own["truth"].std(),
+        "evidence_error": own["evidence_error"].median(),
     }
 
 
