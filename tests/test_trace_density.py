@@ -53,7 +53,7 @@ def whole(density: TraceDensity, signs: NDArray[np.float64], response: Response)
 # ------------------------------------------------------------------------------------------------- the integral
 
 
-@pytest.mark.parametrize(("response", "limit"), zip(RESPONSES, (0.05, 0.02, 0.4), strict=True))
+@pytest.mark.parametrize(("response", "limit"), [*zip(RESPONSES, (0.05, 0.02, 0.4), strict=True)])
 def test_one_component_against_quadrature(response: Response, limit: float) -> None:
     """Over people: Laplace's method is only nearly right, and less so where many answers are lapses."""
     errors = []
