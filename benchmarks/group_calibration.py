@@ -27,7 +27,7 @@ from scipy.stats import binom
 from holmes_fit.fitting.plan import code_identity
 from holmes_fit.models import Observer, find_model
 from holmes_fit.presets import Preset, load_preset
-from holmes_fit.recovery.calibration import CLEAN, SBC, sbc_summary
+from holmes_fit.recovery.calibration import SBC, sbc_summary
 from holmes_fit.recovery.group_calibration import (
     RANKED,
     GroupCohort,
@@ -38,7 +38,7 @@ from holmes_fit.recovery.group_calibration import (
     widest_group,
 )
 from holmes_fit.recovery.group_study import n_rows, rank_rows, row_traces
-from holmes_fit.recovery.shared_traces import POOL, SharedTraces, shared_learner
+from holmes_fit.recovery.shared_traces import POOL, SharedTraces, shared_learners
 from holmes_fit.runs import Run, open_run
 from holmes_fit.workers import Failure, do_all
 
@@ -50,6 +50,7 @@ FREQUENCIES = (0.2, 0.5, 0.8)  # of HOLMES; a fourth mixture of every set has on
 PRIOR, TYPICAL, WIDEST, MIXTURE = "prior", "typical", "widest", "mixture"
 KINDS = (PRIOR, TYPICAL, WIDEST, MIXTURE)
 RESAMPLES = 2000
+NOISY = 0.5  # nats of Monte Carlo error of a log evidence
 
 Found = TypeVar("Found", GroupCohort, MixtureCohort)
 
@@ -84,7 +85,7 @@ def traces_file(model: str, row: int) -> str:
 def traces_of_row(task: tuple[str, int]) -> np.ndarray:
     """Return nodes x filters x trials, for all nodes of one value of alpha."""
     model, row = task
-    return row_traces((study_preset().space(find_model(model)), shared_learner(PROTOCOL, SEED), Observer(), row))
+    return row_traces((study_preset().space(find_model(model)), shared_learners(PROTOCOL, SEED), Observer(), row))
 
 
 @cache
@@ -92,7 +93,7 @@ def load_traces(folder: Path, model: str) -> SharedTraces:
     """Return the traces of a study."""
     p_hat = np.concatenate([np.load(folder / traces_file(model, row)) for row in rows_of(model)])
     preset = study_preset()
-    return SharedTraces(preset.space(find_model(model)), shared_learner(PROTOCOL, SEED), p_hat, preset.likelihood)
+    return SharedTraces(preset.space(find_model(model)), shared_learners(PROTOCOL, SEED), p_hat, preset.likelihood)
 
 
 @cache
@@ -180,7 +181,7 @@ def rank_table(cohorts: list[GroupCohort], parameters: list[str]) -> pd.DataFram
     rows = [
         row
         for unit, cohort in enumerate(cohorts)
-        for row in rank_rows(POOLED_MODEL, parameters, str(unit), cohort.rank, cohort.batch_sd)
+        for row in rank_rows(POOLED_MODEL, parameters, str(unit), cohort.rank)
     ]
     return pd.DataFrame(rows, columns=list(SBC))
 
@@ -189,13 +190,7 @@ def rank_summary(ranks: pd.DataFrame) -> pd.DataFrame:
     """Return the tests, with the mean rank as a share (.5 if nothing leans) and its standard error under uniformity."""
     summary = sbc_summary(ranks)
     shares = ranks.assign(share=(ranks["rank"] + 0.5) / (RANKED + 1))
-    means = {
-        "all": shares.groupby("parameter")["share"].mean(),
-        "clean": shares[shares["clean"]].groupby("parameter")["share"].mean(),
-    }
-    summary["mean_rank"] = [
-        means[subset].get(name, np.nan) for subset, name in zip(summary["subset"], summary["parameter"], strict=True)
-    ]
+    summary["mean_rank"] = summary["parameter"].map(shares.groupby("parameter")["share"].mean())
     summary["mean_rank_error"] = np.sqrt(1 / 12 / summary["n"])
     return summary
 
@@ -237,10 +232,10 @@ def shrinkage_table(population: str, cohorts: list[GroupCohort], parameters: lis
 
 def mixture_table(cohorts: list[MixtureCohort]) -> pd.DataFrame:
     """Return a row for every mixture."""
-    columns = [field.name for field in fields(MixtureCohort) if field.name != "batch_sd"]
+    columns = [field.name for field in fields(MixtureCohort) if field.name != "evidence_error"]
     table = pd.DataFrame([{name: getattr(each, name) for name in columns} for each in cohorts])
     table.insert(0, "condition", [_condition(each.frequency) for each in cohorts])
-    table["noisy_people"] = [float(np.mean((each.batch_sd >= CLEAN).any(axis=1))) for each in cohorts]
+    table["noisy_people"] = [float(np.mean((each.evidence_error > NOISY).any(axis=1))) for each in cohorts]
     return table
 
 
@@ -277,13 +272,13 @@ def check_table(kinds: dict[str, list[Any]]) -> pd.DataFrame:
     """Return what must be known about the cohorts: noise of the likelihood, and whether NUTS has done its work."""
     rows = []
     for kind, cohorts in kinds.items():
-        noise = np.concatenate([each.batch_sd.ravel() for each in cohorts])
+        noise = np.concatenate([each.evidence_error.ravel() for each in cohorts])
         rows.append(
             {
                 "cohorts_of": kind,
                 "cohorts": len(cohorts),
-                "share_batch_sd_below_1": np.mean(noise < CLEAN),
-                "median_batch_sd": np.median(noise),
+                "share_noisy": np.mean(noise > NOISY),
+                "median_evidence_error": np.median(noise),
                 "divergences": sum(each.divergences for each in cohorts),
                 "cohorts_with_divergences": sum(each.divergences > 0 for each in cohorts),
                 "median_r_hat": np.median([each.r_hat for each in cohorts]),

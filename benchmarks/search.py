@@ -2,8 +2,8 @@
 
 Each pair of a simulated person and a model is fitted from its lattice by every optimiser, within 200 points of (alpha,
 Omega) in all, and by brute force: the best of a 40 x 40 grid, with as many replicates. All winners are then scored on
-64 replicates that nobody has seen. A search holds its own if it is no worse than the grid by more than 0.3 nats and two
-standard errors of the difference.
+eight batches of replicates that nobody has seen. A search holds its own if it is no worse than the grid by more than
+0.3 nats and two standard errors of the difference.
 
 Run with ``python -m benchmarks.search runs/search``. Stopped, the same command goes on. The summary is kept in
 reports/fitting.
@@ -22,10 +22,9 @@ import pandas as pd
 
 from holmes_fit.fitting.optimum import FINALISTS, GOALS, Effort, Point, find_optima, solve
 from holmes_fit.fitting.plan import code_identity
-from holmes_fit.lattice import Task, explore, posterior_of
-from holmes_fit.lattice.nodes import response_grids
+from holmes_fit.lattice import Explored, Task, explore, posterior_of
 from holmes_fit.lattice.task import SEARCH
-from holmes_fit.likelihood import Replicates, Response, likelihood_of
+from holmes_fit.likelihood import ChoiceLikelihood, Replicates, likelihood_of
 from holmes_fit.models import find_model
 from holmes_fit.presets import load_preset
 from holmes_fit.runs import open_run
@@ -37,7 +36,8 @@ SEED = 40_000
 PAIRS = {"conditioning": 14, "compositional_2": 4, "compositional_3": 2}  # people, each with two models
 GRID = 40
 PROMISING = 20
-JUDGES = Replicates(64, 1 << 19)
+BATCHES = 8  # of judges
+FIRST_JUDGE = 1 << 19
 TOLERANCE = 0.3
 MOST_POINTS = 200
 
@@ -51,15 +51,14 @@ def compare(pair: tuple[str, str, int]) -> list[dict[str, Any]]:
     truth = {axis.name: float(axis.draw(rng, 1)[0]) for axis in space.free}
     cohort = simulate(protocol, model, 1, truth, seed=SEED + number).cohort
     task = Task(cohort.learners, space, seed=number)
-    replicates = preset.likelihood.replicates
-    explored = explore(task, replicates)
+    explored = explore(task, preset.likelihood.replicates)
     posterior = posterior_of(explored)
     winners = {}
     for method in METHODS:
         effort = Effort(method, preset.search.evaluations, preset.search.starts)
-        winners[method] = find_optima(task, posterior, replicates, effort)["ml"].point
-    points = int(explored.computed.sum()) + preset.search.evaluations + FINALISTS * len(GOALS)
-    best = best_of_grid(task, replicates)
+        winners[method] = find_optima(explored, posterior, effort)["ml"].point
+    points = len(explored.nodes) + preset.search.evaluations + FINALISTS * len(GOALS)
+    best = best_of_grid(explored)
     return [
         {
             "protocol": protocol,
@@ -67,52 +66,52 @@ def compare(pair: tuple[str, str, int]) -> list[dict[str, Any]]:
             "person": number,
             "method": method,
             "points": points,
-            **judge(task, point, best),
+            **judge(explored, point, best),
         }
         for method, point in winners.items()
     ]
 
 
-def best_of_grid(task: Task, replicates: int) -> Point:
+def best_of_grid(explored: Explored) -> Point:
     """Return the best of a dense grid on common draws.
 
     All response parameters of their own grid are tried at each point, and solved exactly at the most promising ones.
     """
+    task = explored.task
+    draws = Replicates(explored.replicates, SEARCH)
+
+    def likelihood(position: np.ndarray) -> ChoiceLikelihood:
+        return task.likelihood(position, draws, explored.lent(position))
+
     axes = [np.linspace(axis.low, axis.high, GRID) for axis in task.space.learning]
-    draws = Replicates(replicates, SEARCH)
-    responses = response_grids(task)
     positions = [np.array(position) for position in product(*axes)]
-    values = [task.likelihood(position, draws).on_grid(*responses).sum(axis=0).max() for position in positions]
+    values = [likelihood(position).on_grid(*explored.response.knots).max() for position in positions]
     promising = [positions[place] for place in np.argsort(values)[-PROMISING:]]
-    solved = [solve(task, position, task.likelihood(position, draws), "ml") for position in promising]
+    solved = [solve(task, position, likelihood(position), "ml") for position in promising]
     return max(solved, key=lambda point: point.value)
 
 
-def judge(task: Task, point: Point, best: Point) -> dict[str, float]:
-    """Score two points on the same fresh replicates, with the bootstrap error of their difference."""
-    values = [log_likelihoods(task, each) for each in (point, best)]
-    picks = np.random.default_rng(0).integers(0, JUDGES.number, (500, JUDGES.number))
-    differences = [log_mean(values[0][pick]) - log_mean(values[1][pick]) for pick in picks]
-    difference = log_mean(values[0]) - log_mean(values[1])
-    error = float(np.std(differences))
+def judge(explored: Explored, point: Point, best: Point) -> dict[str, float]:
+    """Score two points on the same fresh replicates, with the error of their difference from disjoint batches."""
+    (score, batches), (grid_score, grid_batches) = (log_likelihoods(explored, each) for each in (point, best))
+    difference = score - grid_score
+    error = float(np.std(batches - grid_batches, ddof=1) / np.sqrt(BATCHES))
     return {
-        "score": log_mean(values[0]),
-        "grid_score": log_mean(values[1]),
+        "score": score,
+        "grid_score": grid_score,
         "difference": difference,
         "error": error,
         "holds": difference >= -TOLERANCE - 2 * error,
     }
 
 
-def log_likelihoods(task: Task, point: Point) -> np.ndarray:
-    """Return the log-likelihood of each judging replicate; a person of these protocols is one learner."""
-    traces = task.traces(point.learning, JUDGES)
-    response: Response = task.response(point.response)
-    return np.array([likelihood_of(one).at(response) for one in traces.batches(JUDGES.number)])
-
-
-def log_mean(values: np.ndarray) -> float:
-    return float(np.logaddexp.reduce(values) - np.log(len(values)))
+def log_likelihoods(explored: Explored, point: Point) -> tuple[float, np.ndarray]:
+    """Return the log-likelihood by all judging replicates, and by each batch of them."""
+    task, lent = explored.task, explored.lent(point.learning)
+    traces = task.traces(point.learning, Replicates(BATCHES * explored.replicates, FIRST_JUDGE))
+    response = task.response(point.response)
+    batches = [likelihood_of(batch, task.kind, lent).at(response) for batch in traces.batches(BATCHES)]
+    return likelihood_of(traces, task.kind, lent).at(response), np.array(batches)
 
 
 def summary(rows: pd.DataFrame) -> pd.DataFrame:

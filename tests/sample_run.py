@@ -208,7 +208,7 @@ def _parameters(who: dict[str, str], warning: str, rng: np.random.Generator) -> 
         row = {**who, "parameter": name, "standing": "free", "ml": value * 1.2, "map": value}
         row |= _estimate(name, mean, sd) | {"scale": SCALES.get(name, "log"), "mean_on_scale": mean, "sd_on_scale": sd}
         row |= {"prior": "lognormal:0.5,1", "prior_sd_on_scale": 0.95, "low": 0.01, "high": 20.0}
-        rows.append(row | {"at_bound": "high" if rng.random() < 0.04 else "", "replicates": 32, "warning": warning})
+        rows.append(row | {"at_bound": "high" if rng.random() < 0.04 else "", "replicates": 48, "warning": warning})
     return rows
 
 
@@ -223,7 +223,13 @@ def _model_row(
     row |= {"aic": 2 * k - 2 * top if exact else np.nan, "bic": k * np.log(n) - 2 * top if exact else np.nan}
     row["log_evidence"] = evidence
     error, effective, batch_sd, hit_rate = rng.uniform((0.02, 3, 0.05, 0.5), (0.4, 30, 0.45, 0.9))
-    row |= {"log_evidence_error": error, "lattice_error": 0.05, "replicates": 32, "effective_replicates": effective}
+    row |= {
+        "log_evidence_error": error,
+        "log_evidence_bias": -0.02,
+        "lattice_error": 0.05,
+        "replicates": 48,
+        "effective_replicates": effective,
+    }
     return row | {
         "batch_sd": batch_sd,
         "pseudo_r2": 1 + top / (n * np.log(2)),
@@ -317,7 +323,7 @@ def _write_pool(run: Run, sample: Sample, rng: np.random.Generator) -> None:
             {
                 "model": model, "n_subjects": free["subject"].nunique(), "formulas": "omega ~ group",
                 "divergences": 3 if sample.warned and model == "holmes" else 0, "r_hat": 1.002, "ess_bulk": 1800.0,
-                "ess_tail": 1500.0, "merging_error": 0.1, "halves_error": 0.2,
+                "ess_tail": 1500.0, "merging_error": 0.1, "noise_error": 0.2,
                 "warning": bad if sample.warned and model == "holmes" else "",
             }
             for model in sample.models
@@ -557,7 +563,7 @@ def _write_confusion(folder: Path, sample: Sample, n: int, rng: np.random.Genera
         write_table(pd.DataFrame(power), folder / "power.csv")
     checks = [
         {
-            "level": "person", "model": model, "parameter": parameter, "subset": "all", "n": n,
+            "level": "person", "model": model, "parameter": parameter, "n": n,
             "chi2_p": rng.uniform(), "ecdf_p": rng.uniform(), "verdict": "passes",
         }
         for model, parameter in product(sample.studied, ("alpha", "omega", "beta", "lapse"))

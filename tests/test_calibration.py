@@ -4,9 +4,8 @@ Everyone sees the same trials, so that filters run once for all, at every node o
 does: the lattice explored, and its posterior. The right likelihood and the broken one are given the same people.
 
 Two things keep ranks from being quite uniform with the right likelihood. People share filters, and so their luck: the
-pool is large against what one person takes. And beta comes out low, as few replicates resemble a person's own filter;
-at the defaults the mean rank of a truth is .54 where the batch SD is below 1 nat, which 120 people show now and then
-(``reports/fitting`` has more of them). So the 3-level task is tested with four times the replicates.
+pool is large against what one person takes. And beta comes out low where few replicates resemble a person's own filter.
+So the 3-level task is tested with more replicates than the default.
 
 The settings were found by trial. With 256 filters at a node the right likelihood failed for 3 of 10 seeds on the
 2-level task, this one among them, and with 1024 for 1 of 6, another one. A wrong stop rule was not noticed there with
@@ -27,15 +26,15 @@ from holmes_fit.lattice.task import A_NODE, LATTICE
 from holmes_fit.likelihood import Replicates, Traces
 from holmes_fit.models import MODELS
 from holmes_fit.presets import Preset, load_preset
-from holmes_fit.recovery.calibration import CLEAN, FAILS, PASSES, SBC, TOO_FEW, sbc_summary
-from holmes_fit.recovery.shared_traces import SharedTask, SharedTraces, node_traces, shared_learner
+from holmes_fit.recovery.calibration import FAILS, PASSES, SBC, TOO_FEW, sbc_summary
+from holmes_fit.recovery.shared_traces import SharedTask, SharedTraces, node_traces, shared_learners
 from holmes_fit.trials import Learner
 from holmes_fit.uniformity import rank_of
 
 SEED = 91
 DRAWS = 99
 PEOPLE = 120
-FILTERS = 1024  # at a node, of which a person takes 32 to 256
+FILTERS = 1024  # at a node, of which a person takes 48 or 128
 # People who answer strictly, by whom a wrong stop rule is seen more clearly.
 STRICT = """
 base = "default"
@@ -59,7 +58,6 @@ base = "default"
 
 [likelihood]
 replicates = 128
-most_replicates = 256
 
 [parameters.alpha]
 fixed = 0.5
@@ -85,17 +83,17 @@ class Study:
     """A task that everyone does, what HOLMES predicts at the nodes of the lattice, and people of HOLMES."""
 
     def __init__(self, protocol: str, preset: Preset, filters: int):
-        self.preset, self.filters, self.learner = preset, filters, shared_learner(protocol, SEED)
+        self.preset, self.filters, self.learners = preset, filters, shared_learners(protocol, SEED)
         self.right = self.traces("holmes")
         self.people = [self._person(np.random.default_rng([SEED, number]), number) for number in range(PEOPLE)]
 
     def traces(self, model: str) -> SharedTraces:
         space = self.preset.space(MODELS[model])
         n_nodes = math.prod(axis.nodes for axis in space.learning)
-        p_hat = np.stack([node_traces(space, self.learner, node, self.filters) for node in range(n_nodes)])
-        return SharedTraces(space, self.learner, p_hat, self.preset.likelihood)
+        p_hat = np.stack([node_traces(space, self.learners, node, self.filters) for node in range(n_nodes)])
+        return SharedTraces(space, self.learners, p_hat, self.preset.likelihood)
 
-    def _person(self, rng: np.random.Generator, number: int) -> tuple[dict[str, float], Learner]:
+    def _person(self, rng: np.random.Generator, number: int) -> tuple[dict[str, float], tuple[Learner, ...]]:
         """Return someone with values from the fitting prior."""
         axes = self.right.space.free
         values = {axis.name: float(axis.draw(rng, 1)[0]) for axis in axes}
@@ -105,32 +103,30 @@ class Study:
     def ranks(self, traces: SharedTraces) -> pd.DataFrame:
         """Fit everyone, and rank their truths among draws of their posteriors."""
         rows = []
-        for number, (values, learner) in enumerate(self.people):
+        for number, (values, person) in enumerate(self.people):
             rng = np.random.default_rng([SEED, 1, number])
-            fitted = traces.fit(learner, rng)
-            draws = fitted.posterior.draw(DRAWS, rng)
-            for place, axis in enumerate(fitted.posterior.axes):
+            fitted = traces.fit(person, rng)
+            draws = fitted.draw(DRAWS, rng)
+            for place, axis in enumerate(fitted.axes):
                 rank = rank_of(values[axis.name], draws[:, place], rng)
-                rows.append(("person", "holmes", axis.name, learner.subject, rank, DRAWS, fitted.batch_sd < CLEAN))
+                rows.append(("person", "holmes", axis.name, person[0].subject, rank, DRAWS))
         return pd.DataFrame(rows, columns=list(SBC))
 
 
-def verdicts(ranks: pd.DataFrame, clean: pd.Series) -> dict[str, str]:
-    """Return by parameter whether ranks are uniform over those people whose likelihood is clean."""
-    found = sbc_summary(ranks[clean])
-    own = found[found["subset"] == "all"]
-    assert (own["n"] > 0.75 * PEOPLE).all(), found
-    return dict(zip(own["parameter"], own["verdict"], strict=True))
+def verdicts(ranks: pd.DataFrame) -> dict[str, str]:
+    """Return by parameter whether ranks are uniform over everyone."""
+    found = sbc_summary(ranks)
+    assert (found["n"] == PEOPLE).all(), found
+    return dict(zip(found["parameter"], found["verdict"], strict=True))
 
 
 @pytest.mark.slow
 def test_the_right_likelihood_passes_and_one_that_never_stops_fails(tmp_path: Path) -> None:
     """Choices of people who stop, explained by a model that does not."""
     study = Study("compositional_2", preset_of(STRICT, tmp_path), FILTERS)
-    ranks = study.ranks(study.right)
-    assert verdicts(ranks, ranks["clean"]) == dict.fromkeys(("omega", "beta"), PASSES)
+    assert verdicts(study.ranks(study.right)) == dict.fromkeys(("omega", "beta"), PASSES)
     without_stopping = replace(study.traces("holmes_no_stop"), space=study.right.space)
-    assert FAILS in verdicts(study.ranks(without_stopping), ranks["clean"]).values()
+    assert FAILS in verdicts(study.ranks(without_stopping)).values()
 
 
 @pytest.mark.slow
@@ -139,8 +135,7 @@ def test_the_right_likelihood_passes_and_one_of_a_single_replicate_fails(
 ) -> None:
     """Filters disagree by several nats on this task; all but one are dropped, and what is left is held for exact."""
     study = Study("compositional_3", preset_of(CAREFUL, tmp_path), FILTERS)
-    ranks = study.ranks(study.right)
-    assert verdicts(ranks, ranks["clean"]) == dict.fromkeys(("omega", "beta"), PASSES)
+    assert verdicts(study.ranks(study.right)) == dict.fromkeys(("omega", "beta"), PASSES)
 
     def one_for_all(self: SharedTask, position: np.ndarray, replicates: Replicates) -> Traces:
         node = (replicates.first - LATTICE) // A_NODE
@@ -148,18 +143,18 @@ def test_the_right_likelihood_passes_and_one_of_a_single_replicate_fails(
         return Traces((np.repeat(only, replicates.number, axis=0),), (self.learners[0].choices,))
 
     monkeypatch.setattr(SharedTask, "traces", one_for_all)
-    assert verdicts(study.ranks(study.right), ranks["clean"]) == dict.fromkeys(("omega", "beta"), FAILS)
+    assert verdicts(study.ranks(study.right)) == dict.fromkeys(("omega", "beta"), FAILS)
 
 
 def test_few_ranks_are_not_judged() -> None:
-    rows = [("person", "holmes", "alpha", f"s{number}", number, 99, True) for number in range(19)]
+    rows = [("person", "holmes", "alpha", f"s{number}", number, 99) for number in range(19)]
     found = sbc_summary(pd.DataFrame(rows, columns=list(SBC)))
     assert (found["verdict"] == TOO_FEW).all()
     assert found["ecdf_p"].isna().all()
 
 
 def test_ranks_of_truths_from_elsewhere_are_not_tested() -> None:
-    rows = [("person", "holmes", "alpha", f"s{number}", number, 99, True) for number in range(50)]
+    rows = [("person", "holmes", "alpha", f"s{number}", number, 99) for number in range(50)]
     found = sbc_summary(pd.DataFrame(rows, columns=list(SBC)), {"holmes": False})
     assert found["verdict"].str.startswith("no test").all()
     assert found[["chi2_p", "ecdf_p"]].isna().all(axis=None)

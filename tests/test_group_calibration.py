@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from holmes_fit.lattice import Task, explore, posterior_of
+from holmes_fit.lattice.task import A_NODE, LATTICE
+from holmes_fit.likelihood import Replicates
 from holmes_fit.models import find_model
 from holmes_fit.parameters import Parameter
 from holmes_fit.pooling import GroupPrior, Lattices, Sampling, draws
@@ -20,7 +23,7 @@ from holmes_fit.pooling.repeated import RepeatedGroup, RepeatedMixture
 from holmes_fit.populations import Population
 from holmes_fit.presets import Preset, load_preset
 from holmes_fit.recovery.group_calibration import RANKED, draw_people, ranks
-from holmes_fit.recovery.shared_traces import SharedTask, SharedTraces, node_traces, shared_learner
+from holmes_fit.recovery.shared_traces import SharedTask, SharedTraces, as_lattices, node_traces, shared_learners
 from holmes_fit.spaces import FreeParameter
 from holmes_fit.uniformity import chi_square_p, ecdf_p
 from tests.test_pooling_mixture import FREQUENCY, exact_mass
@@ -38,7 +41,9 @@ def answers(positions: NDArray[np.float64], rng: np.random.Generator) -> Lattice
     yes = rng.binomial(ANSWERS, expit(positions))[:, None]
     log_likelihood = yes * np.log(RATE.values) + (ANSWERS - yes) * np.log1p(-RATE.values)
     nothing = np.zeros(len(positions))
-    return Lattices("toy", tuple(f"s{i}" for i in range(len(positions))), (RATE,), log_likelihood, nothing, nothing)
+    return Lattices(
+        "toy", tuple(f"s{i}" for i in range(len(positions))), (RATE,), log_likelihood, nothing, nothing, nothing
+    )
 
 
 def simulated(n: int, rng: np.random.Generator) -> list[tuple[GroupDraws, Lattices]]:
@@ -143,47 +148,61 @@ def test_people_stay_within_the_bounds_even_of_a_group_far_outside() -> None:
 # ------------------------------------------------------------------------------------------------- shared traces
 
 
-@pytest.fixture(scope="module")
-def shared() -> SharedTraces:
+@cache
+def shared_by(protocol: str) -> SharedTraces:
     """A short task on a small lattice."""
     table = load_preset("quick").model_dump(exclude_none=True)
     for name, nodes in (("alpha", 5), ("omega", 5), ("beta", 6), ("lapse", 4)):
         table["parameters"][name]["nodes"] = nodes
     preset = Preset.model_validate(table)
     space = preset.space(find_model("holmes"))
-    learner = shared_learner("conditioning", SEED)
-    p_hat = np.stack([node_traces(space, learner, node, 32) for node in range(5 * 5)])
-    return SharedTraces(space, learner, p_hat, preset.likelihood)
+    learners = shared_learners(protocol, SEED)
+    p_hat = np.stack([node_traces(space, learners, node, 32) for node in range(5 * 5)])
+    return SharedTraces(space, learners, p_hat, preset.likelihood)
 
 
-def test_shared_traces_give_the_lattice_of_a_fit(shared: SharedTraces) -> None:
-    """Taken in order, the filters are those of a fit of the same learner: everything is equal, to the last digit."""
+@pytest.fixture(scope="module")
+def shared() -> SharedTraces:
+    return shared_by("conditioning")
+
+
+@pytest.mark.parametrize(("protocol", "learners"), [("conditioning", 1), ("shepard", 6)])
+def test_shared_traces_give_the_lattice_of_a_fit(protocol: str, learners: int) -> None:
+    """Taken in order, the filters are those of a fit of the same person: everything is equal, to the last digit."""
+    shared = shared_by(protocol)
+    assert len(shared.learners) == learners
     rng = np.random.default_rng(SEED)
     middle = np.array([0.5 * (axis.low + axis.high) for axis in shared.space.free])
-    learner = replace(shared.simulate(middle, "s01", rng), subject=shared.learner.subject)
+    subject = shared.learners[0].subject
+    person = tuple(replace(each, subject=subject) for each in shared.simulate(middle, "s01", rng))
     in_order = np.broadcast_to(np.arange(32), shared.p_hat.shape[:2])
-    from_pool = SharedTask((learner,), shared.space, p_hat=shared.p_hat, order=in_order)
-    found, wanted = (posterior_of(explore(task, 8)) for task in (from_pool, Task((learner,), shared.space)))
+    from_pool = SharedTask(person, shared.space, p_hat=shared.p_hat, order=in_order)
+    found, wanted = (posterior_of(explore(task, 8)) for task in (from_pool, Task(person, shared.space)))
     np.testing.assert_array_equal(found.log_likelihood, wanted.log_likelihood)
+    np.testing.assert_array_equal(found.of_sets, wanted.of_sets)
     assert found.log_evidence == wanted.log_evidence
+    assert found.log_evidence_error == wanted.log_evidence_error > 0
 
 
-def test_everyone_takes_filters_of_their_own_and_more_where_it_is_noisy(shared: SharedTraces) -> None:
-    learner = shared.simulate(np.array([axis.high for axis in shared.space.free]), "s01", np.random.default_rng(SEED))
-    one, other = (shared.fit(learner, np.random.default_rng(seed)) for seed in (1, 2))
-    assert one.replicates == 8
-    assert one.posterior.log_evidence != other.posterior.log_evidence
-    careful = shared.settings.model_copy(update={"largest_batch_sd": 1e-12, "most_replicates": 16})
-    assert replace(shared, settings=careful).fit(learner, np.random.default_rng(1)).replicates == 16
+def test_each_learner_has_the_traces_of_its_own_trials() -> None:
+    """A person of several learners with as many kinds of p-hat: none is given those of another."""
+    shared = shared_by("shepard")
+    ends = np.cumsum([each.observations.n_trials for each in shared.learners])
+    number = np.searchsorted(ends, np.arange(ends[-1]), side="right")
+    p_hat = np.broadcast_to(0.1 + 0.1 * number, shared.p_hat.shape)
+    task = SharedTask(shared.learners, shared.space, p_hat=p_hat, order=np.broadcast_to(np.arange(32), (25, 32)))
+    traces = task.traces(np.empty(0), Replicates(8, LATTICE + 3 * A_NODE))
+    assert [each.shape for each in traces.p_hat] == [(8, len(each.choices)) for each in shared.learners]
+    for place, own in enumerate(traces.p_hat):
+        np.testing.assert_allclose(own, 0.1 + 0.1 * place)
 
 
-def test_a_pool_that_is_no_multiple_of_the_replicates_is_dealt_out_as_far_as_it_goes(shared: SharedTraces) -> None:
-    learner = shared.simulate(np.array([axis.high for axis in shared.space.free]), "s01", np.random.default_rng(SEED))
-    of_24 = shared.settings.model_copy(update={"replicates": 24, "most_replicates": 24})
-    wider = replace(shared, settings=of_24, p_hat=np.concatenate([shared.p_hat] * 2, axis=1))  # 64 filters
-    assert wider.fit(learner, np.random.default_rng(1)).batch_sd > 0
-
-
-def test_a_person_of_several_learners_cannot_share_traces() -> None:
-    with pytest.raises(ValueError, match="a person is 6 learners, and traces can be shared for one"):
-        shared_learner("shepard", SEED)
+def test_everyone_takes_filters_of_their_own(shared: SharedTraces) -> None:
+    person = shared.simulate(np.array([axis.high for axis in shared.space.free]), "s01", np.random.default_rng(SEED))
+    one, other = (shared.fit(person, np.random.default_rng(seed)) for seed in (1, 2))
+    assert one.log_evidence != other.log_evidence
+    again = shared.fit(person, np.random.default_rng(1))
+    assert again.log_evidence == one.log_evidence
+    lattices = as_lattices("holmes", ["s01", "s02"], [one, other])
+    np.testing.assert_array_equal(lattices.log_evidence_bias, [one.log_evidence_bias, other.log_evidence_bias])
+    np.testing.assert_array_equal(lattices.log_evidence_error, [one.log_evidence_error, other.log_evidence_error])

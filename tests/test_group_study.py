@@ -57,8 +57,7 @@ def pooled(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, int]]:
         groups.append({"nodes": len(self.traces.p_hat)})
         people = np.zeros((2, n))
         rank = rng.integers(RANKED + 1, size=(2, n))
-        batch_sd = np.array([0.5, 2.0 if len(groups) == 1 else 0.9])
-        return GroupCohort(rank, *[people] * 5, batch_sd, np.array([8, 8]), divergences=0, r_hat=1.0, ess=500.0)
+        return GroupCohort(rank, *[people] * 5, np.array([0.5, 2.0]), divergences=0, r_hat=1.0, ess=500.0)
 
     monkeypatch.setattr(GroupStudy, "cohort", cohort)
     few = lambda *task, observer: node_traces(*task, pool=2, observer=observer)  # noqa: E731
@@ -103,11 +102,11 @@ def test_ranks_have_a_row_for_each_group_parameter_and_quantity(tmp_path: Path, 
     free = [axis.name for axis in plan.space("flat").free]
     wanted = [f"{quantity} of {name}" for quantity in ("mean", "spread") for name in free]
     assert ranks["parameter"].tolist() == 2 * wanted
-    assert ranks.groupby("unit", sort=False)["clean"].first().tolist() == [False, True]
+    assert ranks["unit"].unique().tolist() == ["group0000", "group0001"]
     record = run.load_record((COHORT, "flat", "0001"))
     assert record is not None
     np.testing.assert_array_equal(ranks["rank"].tail(len(wanted)), np.ravel(record.arrays["rank"]))
-    in_place = node_traces(plan.space("flat"), plan.learner, 4, 2)
+    in_place = node_traces(plan.space("flat"), plan.learners, 4, 2)
     np.testing.assert_array_equal(all_traces(run, plan, "flat")[4], in_place)
 
 
@@ -135,16 +134,25 @@ def test_a_folder_that_was_made_anew_is_read_anew(tmp_path: Path, pooled: list[d
     assert pooled == [{"nodes": 9}, {"nodes": 12}]
 
 
-def test_people_who_begin_anew_and_models_without_causes_are_refused() -> None:
-    several = plan_fit(simulate("shepard", subjects=1, seed=SEED).cohort, ("bias",))
-    both = r"saw people who begin 6 times; allowed: people who begin once.*\n.*saw no model with latent causes"
-    with pytest.raises(InputError, match=both):
-        plan_groups(several, 2)
+def test_people_who_begin_anew_are_filtered_problem_by_problem(tmp_path: Path, pooled: list[dict[str, int]]) -> None:
+    fits = plan_fit(simulate("shepard", subjects=1, seed=SEED).cohort, ("flat",), preset=tiny_preset())
+    plan = plan_groups(fits, 1)
+    assert len(plan.learners) == 6
+    with plan.open(tmp_path / "groups") as run:
+        carry_out_groups(plan, run, workers=1)
+    n_trials = sum(learner.observations.n_trials for learner in plan.learners)
+    assert all_traces(run, plan, "flat").shape == (9, 2, n_trials)
+
+
+def test_models_without_causes_are_refused() -> None:
+    fits = plan_fit(simulate("conditioning", subjects=1, seed=SEED).cohort, ("bias",))
+    with pytest.raises(InputError, match="saw no model with latent causes"):
+        plan_groups(fits, 2)
 
 
 def test_more_replicates_than_the_pool_can_tell_apart_are_refused() -> None:
     cohort = simulate("conditioning", subjects=1, seed=SEED).cohort
-    with pytest.raises(InputError, match=r"saw a preset with up to 512 replicates; allowed: up to 128"):
+    with pytest.raises(InputError, match=r"saw a preset with 192 replicates; allowed: up to 96, as groups share 192"):
         plan_groups(plan_fit(cohort, ("flat",), preset="careful"), 2)
 
 
@@ -154,22 +162,20 @@ def test_a_recovery_tells_its_groups_from_its_people(monkeypatch: pytest.MonkeyP
         "conditioning", models=("flat",), subjects=2, groups=30, population={"alpha": 1.0}, preset=tiny_preset()
     )
     assert plan.groups is not None
-    assert plan.groups.learner.subject == plan.truths["flat"][0].subject
+    assert plan.groups.learners[0].subject == plan.truths["flat"][0].subject
     written: dict[str, pd.DataFrame] = {}
     run = SimpleNamespace(write_table=lambda name, table: written.update({name: table}))
-    person = pd.DataFrame([("person", "flat", "alpha", f"s{i}", i, 99, True) for i in range(30)], columns=list(SBC))
-    group = pd.DataFrame(
-        [("group", "flat", "mean of alpha", f"g{i}", 0, 99, True) for i in range(30)], columns=list(SBC)
-    )
+    person = pd.DataFrame([("person", "flat", "alpha", f"s{i}", i, 99) for i in range(30)], columns=list(SBC))
+    group = pd.DataFrame([("group", "flat", "mean of alpha", f"g{i}", 0, 99) for i in range(30)], columns=list(SBC))
     monkeypatch.setattr(studies, "person_ranks", lambda truths, fits, seed: person)
     for name in ("people_table", "pooled_table", "recovery_table", "error_table", "evidences_of", "mixture_of"):
         monkeypatch.setattr(studies, name, lambda *args: pd.DataFrame())
     for name in ("confusion_table", "model_table", "power_table"):
         monkeypatch.setattr(studies, name, lambda *args: pd.DataFrame())
     studies.write_tables(plan, run, {"flat": None}, group)  # type: ignore[arg-type, dict-item]
-    verdicts = written["sbc_summary.csv"].set_index(["level", "subset"])["verdict"]
-    assert verdicts["person", "all"].startswith("no test")
-    assert verdicts["group", "all"] == "fails"  # every rank is 0
+    verdicts = written["sbc_summary.csv"].set_index("level")["verdict"]
+    assert verdicts["person"].startswith("no test")
+    assert verdicts["group"] == "fails"  # every rank is 0
     assert written["sbc.csv"]["level"].tolist() == ["person"] * 30 + ["group"] * 30
 
 

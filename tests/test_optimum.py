@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.optimize import brute
 
-from holmes_fit.fitting.optimum import GOALS, SCORE_BATCHES, Effort, Point, find_optima, score, solve
-from holmes_fit.lattice import Task, explore, posterior_of
-from holmes_fit.lattice.task import SCORE, SEARCH
+from holmes_fit.fitting import person
+from holmes_fit.fitting.optimum import GOALS, SCORE_BATCHES, Effort, Optimum, Point, find_optima, score, solve
+from holmes_fit.lattice import Explored, Posterior, Task, explore, posterior_of
+from holmes_fit.lattice.nodes import grid_nodes
+from holmes_fit.lattice.task import SCORE, SEARCH, SELECTION
 from holmes_fit.likelihood import Replicates
 from holmes_fit.models import MODELS, Observer
 from holmes_fit.presets import load_preset, with_fixed
@@ -49,7 +53,8 @@ def test_response_parameters_are_solved(goal) -> None:
 
 def test_the_bias_model_has_the_choice_rate() -> None:
     task = a_task("bias", "reversal", choice_probability=0.7)
-    optima = find_optima(task, posterior_of(explore(task, 8)), 1, Effort("nelder_mead", 150, 3))
+    explored = explore(task, 8)
+    optima = find_optima(explored, posterior_of(explored), Effort("nelder_mead", 150, 3))
     choices = task.learners[0].choices
     rate = np.mean(choices[choices >= 0])
     assert 1 / (1 + np.exp(-optima["ml"].point.learning[0])) == pytest.approx(rate, abs=1e-3)
@@ -60,35 +65,84 @@ def test_the_bias_model_has_the_choice_rate() -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_searches_keep_to_their_budget_and_beat_the_lattice(method) -> None:
     task = a_task("flat", alpha=1.0, omega=0.5)
-    posterior = posterior_of(explore(task, 8))
-    optima = find_optima(task, posterior, 8, Effort(method, 12, 2))
+    explored = explore(task, 8)
+    posterior = posterior_of(explored)
+    optima = find_optima(explored, posterior, Effort(method, 12, 2))
     best_node = np.unravel_index(np.argmax(posterior.log_likelihood), posterior.mass.shape)
     start = np.array([axis.positions[i] for axis, i in zip(task.space.learning, best_node, strict=False)])
-    fresh = Replicates(16, 1 << 16)  # the draws of the selection
-    assert optima["ml"].point.value >= solve(task, start, task.likelihood(start, fresh), "ml").value - 1e-9
+    fresh = task.likelihood(start, Replicates(16, SELECTION), explored.lent(start))  # the draws of the selection
+    assert optima["ml"].point.value >= solve(task, start, fresh, "ml").value - 1e-9
     assert len(optima["ml"].ends) >= 1
+
+
+@pytest.mark.parametrize("goal", GOALS)
+def test_response_parameters_are_solved_with_what_neighbours_lend(goal) -> None:
+    """The integral over traces is part of what is maximised."""
+    task = a_task("holmes", "reversal", alpha=0.5, omega=0.5)
+    explored = explore(task, 8)
+    likelihood = task.likelihood(middle(task), Replicates(8, SEARCH), explored.lent(middle(task)))
+    found = solve(task, middle(task), likelihood, goal)
+    axes = task.space.free
+    prior = [float(axis.log_density(at)) for axis, at in zip(axes, [*middle(task), *found.response], strict=True)]
+    value = likelihood.at(task.response(found.response)) + (sum(prior) if goal == "map" else 0.0)
+    assert found.value == pytest.approx(value, abs=1e-3)
+    beta, lapse = task.space.response
+    grid = likelihood.on_grid(beta.values, lapse.values, np.zeros(1))[:, :, 0]
+    if goal == "map":
+        densities = [np.array([float(axis.log_density(at)) for at in axis.positions]) for axis in (beta, lapse)]
+        grid = grid + np.add.outer(*densities) + prior[0] + prior[1]
+    assert found.value >= grid.max() - 0.01
 
 
 def test_the_winner_is_scored_on_draws_of_its_own() -> None:
     task = a_task("holmes", "compositional_2", alpha=0.5, omega=0.3)
+    explored = Explored(task, 8)
+    explored.add(grid_nodes([np.array([5, 7, 9])] * 2))
+    lent = explored.lent(middle(task))
     response = np.array([axis.positions[axis.nodes // 2] for axis in task.space.response])
-    found = score(task, Point(middle(task), response, 0.0), 8)
-    direct = task.likelihood(middle(task), Replicates(8 * SCORE_BATCHES, SCORE))
+    found = score(explored, Point(middle(task), response, 0.0))
+    direct = task.likelihood(middle(task), Replicates(8 * SCORE_BATCHES, SCORE), lent)
     assert found.log_likelihood == pytest.approx(direct.at(task.response(response)))
+    plain = task.likelihood(middle(task), Replicates(8 * SCORE_BATCHES, SCORE)).at(task.response(response))
+    assert found.log_likelihood != pytest.approx(plain, abs=1e-3)
     by_batch = [
-        task.likelihood(middle(task), Replicates(8, SCORE + 8 * batch)).at(task.response(response))
+        task.likelihood(middle(task), Replicates(8, SCORE + 8 * batch), lent).at(task.response(response))
         for batch in range(SCORE_BATCHES)
     ]
     assert found.batch_sd == pytest.approx(np.std(by_batch, ddof=1))
     assert found.error == pytest.approx(found.batch_sd / np.sqrt(SCORE_BATCHES))
     assert 1 <= found.effective_replicates <= 8
-    searched = task.likelihood(middle(task), Replicates(8, SEARCH)).at(task.response(response))
+    searched = task.likelihood(middle(task), Replicates(8, SEARCH), lent).at(task.response(response))
     assert searched not in by_batch
+
+
+@pytest.mark.parametrize("is_higher", [True, False])
+def test_the_most_probable_point_is_the_most_likely_one_if_it_scores_higher(
+    is_higher: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both are scored on the same fresh draws, by which either can turn out to be the likelier one."""
+    task = a_task("flat", alpha=1.0, omega=0.5)
+    points = {"ml": Point(np.zeros(2), np.zeros(2), 0.0), "map": Point(np.ones(2), np.ones(2), 0.0)}
+    values = {0.0: -20.0, 1.0: -19.0 if is_higher else -21.0}
+
+    def found(explored: Explored, posterior: Posterior, effort: Effort) -> dict[str, Optimum]:
+        return {goal: Optimum(point, ()) for goal, point in points.items()}
+
+    def scored(explored: Explored, point: Point) -> SimpleNamespace:
+        return SimpleNamespace(log_likelihood=values[float(point.learning[0])])
+
+    monkeypatch.setattr(person, "find_optima", found)
+    monkeypatch.setattr(person, "score", scored)
+    fitted = person._fit(task, QUICK)
+    assert fitted.scores["ml"].log_likelihood == max(values.values())
+    assert fitted.optima["ml"].point is points["map" if is_higher else "ml"]
+    assert fitted.optima["map"].point is points["map"]
+    assert fitted.scores["map"].log_likelihood == values[1.0]
 
 
 def test_nothing_free_is_one_point() -> None:
     preset = with_fixed(QUICK, {"alpha": 1.0, "omega": 0.5, "beta": 3.0, "lapse": 0.02})
-    task = a_task("flat", preset=preset)
-    optima = find_optima(task, posterior_of(explore(task, 8)), 8, Effort("nelder_mead", 10, 2))
+    explored = explore(a_task("flat", preset=preset), 8)
+    optima = find_optima(explored, posterior_of(explored), Effort("nelder_mead", 10, 2))
     assert optima["ml"].point.learning.shape == (0,)
     assert optima["ml"].point.value == pytest.approx(optima["map"].point.value)

@@ -1,5 +1,7 @@
 """Mixtures of models against exact posteriors of their frequencies, and what Monte Carlo errors do to them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -8,7 +10,7 @@ from scipy.stats import beta as beta_distribution
 
 from holmes_fit.errors import InputError
 from holmes_fit.pooling import Mixture, Sampling, mix_models
-from holmes_fit.pooling.mixture import impute
+from holmes_fit.pooling.mixture import EvidenceErrors, errors_of, impute
 from tests.toy_lattices import gaussian_lattices, log_axis, point_lattices
 
 SEED = 20261
@@ -46,6 +48,10 @@ def test_grid_of_the_exact_posterior_is_a_beta_mixture() -> None:
     assert mass @ FREQUENCY**2 == pytest.approx(wanted.var() + wanted.mean() ** 2, abs=1e-4)
 
 
+def errors_without_bias(sd: NDArray[np.float64]) -> EvidenceErrors:
+    return EvidenceErrors(sd, np.zeros(sd.shape))
+
+
 def imputed_exactly(errors: NDArray[np.float64], n: int) -> tuple[float, float, NDArray[np.float64]]:
     """Average exact posteriors over errors: mean and SD of the frequency, and everyone's probability."""
     rng = np.random.default_rng(SEED + 1)
@@ -65,9 +71,9 @@ def test_imputed_errors_give_the_average_of_exact_posteriors(error: float) -> No
     people = len(LOG_RATIO)
     log_likelihood = np.stack([np.zeros(people), LOG_RATIO], axis=-1)
     draws = exact_draws(LOG_RATIO, 1000)
-    errors = np.full((people, 2), error)
+    errors = errors_without_bias(np.full((people, 2), error))
     found = impute(np.broadcast_to(log_likelihood, (1000, people, 2)), draws, np.zeros(people, int), errors, 200, SEED)
-    mean, sd, probability = imputed_exactly(errors, 200)
+    mean, sd, probability = imputed_exactly(errors.sd, 200)
     # Both sides average over 200 errors of their own, whose posterior means have an SD of at most 0.15.
     assert found.frequency[:, 0, 1].mean() == pytest.approx(mean, abs=4 * 0.15 * np.sqrt(2 / 200))
     assert found.frequency[:, 0, 1].std() == pytest.approx(sd, rel=0.1)
@@ -84,7 +90,8 @@ def test_errors_make_people_less_certain() -> None:
     draws = exact_draws(log_ratio, 1000)
     group_of = np.zeros(people, int)
     none, some = (
-        impute(log_likelihood, draws, group_of, np.full((people, 2), error), 150, SEED) for error in (0.0, 0.8)
+        impute(log_likelihood, draws, group_of, errors_without_bias(np.full((people, 2), error)), 150, SEED)
+        for error in (0.0, 0.8)
     )
     certainty = np.abs(none.probability[:, 1] - 0.5) - np.abs(some.probability[:, 1] - 0.5)
     assert np.all(certainty > 0)
@@ -96,10 +103,40 @@ def test_errors_that_are_too_large_are_seen() -> None:
     rng = np.random.default_rng(SEED)
     log_ratio = rng.normal(0, 1, size=people)
     log_likelihood = np.broadcast_to(np.stack([np.zeros(people), log_ratio], axis=-1), (1000, people, 2))
-    found = impute(
-        log_likelihood, exact_draws(log_ratio, 1000), np.zeros(people, int), np.full((people, 2), 12.0), 40, SEED
-    )
+    errors = errors_without_bias(np.full((people, 2), 12.0))
+    found = impute(log_likelihood, exact_draws(log_ratio, 1000), np.zeros(people, int), errors, 40, SEED)
     assert (found.k_hat > 0.7).mean() > 0.05
+
+
+@pytest.mark.parametrize("model", [0, 1])
+def test_a_bias_is_taken_out_of_the_evidences(model: int) -> None:
+    """Evidences of one model that are too low by half a nat: frequencies are those of the evidences set right."""
+    people = len(LOG_RATIO)
+    log_likelihood = np.stack([np.zeros(people), LOG_RATIO], axis=-1)
+    bias = np.zeros((people, 2))
+    bias[:, model] = -0.5
+    errors = EvidenceErrors(np.zeros((people, 2)), bias)
+    draws, group_of = exact_draws(LOG_RATIO, 1000), np.zeros(people, int)
+    found = impute(np.broadcast_to(log_likelihood, (1000, people, 2)), draws, group_of, errors, 10, SEED)
+    corrected = LOG_RATIO + (0.5 if model == 1 else -0.5)
+    mass = exact_mass(corrected)
+    mean, before = mass @ FREQUENCY, exact_mass(LOG_RATIO) @ FREQUENCY
+    assert abs(mean - before) > 0.03  # or there would be nothing to see
+    # Evenly spaced draws, weighted: their number is felt through 1000 places in a posterior whose SD is about 0.1.
+    assert found.frequency[:, 0, 1].mean() == pytest.approx(mean, abs=0.005)
+    np.testing.assert_allclose(found.probability[:, 1], exact_probability(corrected, mass), atol=0.005)
+    # Probabilities that are made of the draws that are kept are the same.
+    joint = np.log(found.frequency[:, group_of]) + found.log_likelihood
+    by_hand = np.exp(joint - logsumexp(joint, axis=2, keepdims=True)).mean(axis=0)
+    np.testing.assert_allclose(by_hand, found.probability, atol=0.005)
+
+
+def test_errors_are_those_of_the_lattices_people_by_models() -> None:
+    pair = [replace(point_lattices(np.zeros(3), name, error), log_evidence_bias=np.full(3, -error / 2))
+            for name, error in (("flat", 0.2), ("holmes", 0.6))]  # fmt: skip
+    errors = errors_of(pair)
+    np.testing.assert_allclose(errors.sd, [[0.2, 0.6]] * 3)
+    np.testing.assert_allclose(errors.bias, [[-0.1, -0.3]] * 3)
 
 
 def test_models_on_different_people_are_refused() -> None:

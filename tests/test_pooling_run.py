@@ -85,9 +85,10 @@ def test_fits_that_failed_or_are_missing_are_named(tmp_path: Path) -> None:
         ],
         "log_evidence": -3.0,
         "log_evidence_error": 0.1,
-        "batch_sd": 0.2,
+        "log_evidence_bias": 0.0,
     }
     arrays = {"log_likelihood": np.zeros(axis.nodes, np.float32), "positions_alpha": axis.positions}
+    arrays |= {"coarse_alpha": np.arange(0, axis.nodes, 2), "of_sets": np.empty(0, np.float32)}
     keys = [("holmes", name) for name in ("a", "b", "c")]
     with open_run(tmp_path / "run", identity={"kind": "fit", "models": ["holmes"]}, about={}, keys=keys) as run:
         run.save_record(keys[0], facts, arrays)

@@ -45,7 +45,7 @@ def test_shipped_presets_fit_every_model(name: str, model) -> None:
 def test_quick_differs_only_where_it_says_so() -> None:
     default, quick = load_preset("default").model_dump(), load_preset("quick").model_dump()
     assert "first look" in quick["about"]
-    assert quick["likelihood"] == {**default["likelihood"], "replicates": 8, "most_replicates": 8}
+    assert quick["likelihood"] == {**default["likelihood"], "replicates": 8}
     assert quick["search"]["evaluations"] < default["search"]["evaluations"]
     for name, settings in default["parameters"].items():
         nodes = quick["parameters"][name]["nodes"]
@@ -179,7 +179,12 @@ def test_bias_can_be_freed(tmp_path: Path) -> None:
         ('[parameters]\nomega.tied = "alpha"\nalpha.tied = "omega"', "omega is tied itself."),
         ('[models.holmes]\ndepth_scale.tied = "alpha"', "saw alpha from 0.05 to 5; allowed: a number from 0 to 1"),
         ("[likelihood]\nreplicates = 0", "key likelihood.replicates: saw 0; allowed: greater than or equal to 8"),
-        ("[likelihood]\nreplicates = 200", "key likelihood.most_replicates: saw 64; allowed: at least replicates"),
+        ("[likelihood]\nreplicates = 50", "key likelihood.replicates: saw 50; allowed: a multiple of 8"),
+        ("[likelihood]\nlargest_error = 0", "key likelihood.largest_error: saw 0; allowed: greater than 0"),
+        (
+            "[likelihood]\nmost_replicates = 64",
+            "key likelihood.most_replicates: saw 64; allowed: keys kind, replicates",
+        ),
         ('[likelihood]\nkind = "mean"', "key likelihood.kind: saw 'mean'; allowed: 'marginal' or 'expected'"),
         (
             '[search]\nmethod = "bfgs"',
@@ -204,8 +209,6 @@ def test_what_is_wrong_is_named(text: str, expected: str, tmp_path: Path) -> Non
 def test_everything_wrong_is_named_at_once(tmp_path: Path) -> None:
     text = """
     base = "default"
-    [likelihood]
-    most_replicates = 16
     [parameters]
     alpha = { low = 3, high = 2, prior = "x" }
     beta = { fixed = -1 }
@@ -216,7 +219,7 @@ def test_everything_wrong_is_named_at_once(tmp_path: Path) -> None:
     """
     keys = {problem.partition(":")[0].removeprefix("mine.toml, key ") for problem in problems_of(tmp_path, text)}
     wrong = {"alpha.high", "alpha.prior", "beta.fixed", "gamma", "omega.tied"}
-    assert keys == {"likelihood.most_replicates", "models.homes", *(f"parameters.{key}" for key in wrong)}
+    assert keys == {"models.homes", *(f"parameters.{key}" for key in wrong)}
 
 
 def test_a_prior_is_needed_without_a_base(tmp_path: Path) -> None:

@@ -222,7 +222,7 @@ def test_what_a_study_can_tell_is_that_of_the_tables(run: Path, pages: dict[str,
         assert f"r = {value['correlation']:.2f} {percent(value['coverage'])} covered" in text
     for _, row in table(run / "recovery", "sbc_summary.csv").iterrows():
         cells = [row["level"], LABELS.get(row["model"], row["model"]), SYMBOLS.get(row["parameter"], row["parameter"])]
-        cells += [row["subset"], str(row["n"]), probability(row["chi2_p"]), probability(row["ecdf_p"]), row["verdict"]]
+        cells += [str(row["n"]), probability(row["chi2_p"]), probability(row["ecdf_p"]), row["verdict"]]
         assert " ".join(cells) in text
     fits = table(run, "fits.csv").query("model == 'holmes'")
     for _, ratio in (fits["sd_on_scale"] / fits["prior_sd_on_scale"]).groupby(fits["parameter"]):

@@ -40,6 +40,7 @@ def gaussian_lattices(
         log_likelihood=log_likelihood + levels.reshape(people, *[1] * len(axes)),
         log_evidence=levels.copy(),
         log_evidence_error=np.full(people, error),
+        log_evidence_bias=np.zeros(people),
     )
 
 
@@ -47,4 +48,4 @@ def point_lattices(log_likelihood: NDArray[np.float64], model: str, error: float
     """Return the lattices of a model without free parameters: one log-likelihood a person."""
     subjects = tuple(f"s{number:02d}" for number in range(len(log_likelihood)))
     errors = np.full(len(log_likelihood), error)
-    return Lattices(model, subjects, (), log_likelihood, log_likelihood, errors)
+    return Lattices(model, subjects, (), log_likelihood, log_likelihood, errors, np.zeros(len(log_likelihood)))
