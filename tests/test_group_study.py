@@ -152,7 +152,7 @@ def test_models_without_causes_are_refused() -> None:
 
 def test_more_replicates_than_the_pool_can_tell_apart_are_refused() -> None:
     cohort = simulate("conditioning", subjects=1, seed=SEED).cohort
-    with pytest.raises(InputError, match=r"saw a preset with 192 replicates; allowed: up to 96, as groups share 192"):
+    with pytest.raises(InputError, match=r"saw a preset with 128 replicates; allowed: up to 64, as groups share 128"):
         plan_groups(plan_fit(cohort, ("flat",), preset="careful"), 2)
 
 

@@ -180,7 +180,10 @@ def _one_step_ahead(learner: Answers, response: Response) -> OneStepAhead:
         flatter = np.sqrt(1 + laplace.PROBIT * response.beta**2 * variance)
         follows = expit((response.beta * expected + response.bias) / flatter)
         p_choice = (1 - share) * p_choice + share * (response.lapse / 2 + (1 - response.lapse) * follows)
-    return OneStepAhead(np.where(learner.is_answered, np.diff(total), np.nan), p_hat, p_choice)
+    log_probability = np.where(learner.is_answered, np.diff(total), np.nan)
+    chosen = np.exp(log_probability)
+    p_choice = np.where(learner.signs > 0, chosen, np.where(learner.signs < 0, 1 - chosen, p_choice))
+    return OneStepAhead(log_probability, p_hat, p_choice)
 
 
 def _plain_steps(

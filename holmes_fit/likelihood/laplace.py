@@ -175,4 +175,5 @@ def before_each_trial(mean, loadings, variance, signs, response):
             total[so_far], a, factor = integral(
                 a, mean[:so_far], loadings[:so_far], variance[:so_far], signs[:so_far], response
             )
+    total[n_trials] = integral(np.zeros(size), mean, loadings, variance, signs, response)[0]  # exactly as it is alone
     return total, expected, uncertain
