@@ -161,7 +161,8 @@ class OneStepAhead(NamedTuple):
     """One learner's trials, predicted from earlier choices.
 
     ``log_probability`` of the choice made, NaN where it was missed, adds up to the log-likelihood. ``p_hat`` is what
-    the person is expected to predict, and ``p_choice`` the probability of choosing 1.
+    the person is expected to predict, and ``p_choice`` the probability of choosing 1, in which Laplace's method has no
+    part: with a density of traces it may differ by some hundredths from that of the choice made.
     """
 
     log_probability: NDArray[np.float64]
@@ -180,10 +181,7 @@ def _one_step_ahead(learner: Answers, response: Response) -> OneStepAhead:
         flatter = np.sqrt(1 + laplace.PROBIT * response.beta**2 * variance)
         follows = expit((response.beta * expected + response.bias) / flatter)
         p_choice = (1 - share) * p_choice + share * (response.lapse / 2 + (1 - response.lapse) * follows)
-    log_probability = np.where(learner.is_answered, np.diff(total), np.nan)
-    chosen = np.exp(log_probability)
-    p_choice = np.where(learner.signs > 0, chosen, np.where(learner.signs < 0, 1 - chosen, p_choice))
-    return OneStepAhead(log_probability, p_hat, p_choice)
+    return OneStepAhead(np.where(learner.is_answered, np.diff(total), np.nan), p_hat, p_choice)
 
 
 def _plain_steps(
