@@ -30,7 +30,6 @@ from scipy.special import expit, logsumexp
 from benchmarks.earlier import NAME, ROOT, lay_out, make_importable
 from holmes_fit.choices import choice_probability
 from holmes_fit.lattice import Explored, Task
-from holmes_fit.lattice.explored import EVERYTHING
 from holmes_fit.lattice.exploring import explore
 from holmes_fit.lattice.task import A_NODE, LATTICE, log_prior_mass, natural
 from holmes_fit.likelihood import Replicates, Traces, laplace, traces_of
@@ -139,7 +138,7 @@ def fit_package(
     task = stored(Task, Traces)(learners, filters.space, filters=filters, used={})
     explored = explore(task, OF_PACKAGE)
     log_prior = log_prior_mass(filters.space)
-    parts = list(explored.both_halves(EVERYTHING, range(len(explored.nodes))))
+    parts = list(explored.both_halves())
     share = learned_share(explored, filters, rng)
     mixed = {
         "halves": [halves(plain, smooth) for plain, smooth in parts],

@@ -85,7 +85,7 @@ def best_of_grid(explored: Explored) -> Point:
 
     axes = [np.linspace(axis.low, axis.high, GRID) for axis in task.space.learning]
     positions = [np.array(position) for position in product(*axes)]
-    values = [likelihood(position).on_grid(*explored.response.knots).max() for position in positions]
+    values = [likelihood(position).on_grid(*explored.response.knots.values).max() for position in positions]
     promising = [positions[place] for place in np.argsort(values)[-PROMISING:]]
     solved = [solve(task, position, likelihood(position), "ml") for position in promising]
     return max(solved, key=lambda point: point.value)

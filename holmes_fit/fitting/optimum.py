@@ -206,7 +206,7 @@ def _best_response(
 ) -> NDArray[np.float64]:
     """Return the best node of the response parameters."""
     axes = task.space.response
-    surface = response.at_nodes(likelihood.on_grid(*response.knots)).reshape([axis.nodes for axis in axes])
+    surface = response.knots.at_nodes(likelihood.on_grid(*response.knots.values)).reshape([axis.nodes for axis in axes])
     if goal == "map":
         for number, axis in enumerate(axes):
             surface = surface + axis.log_weights.reshape([-1 if i == number else 1 for i in range(len(axes))])

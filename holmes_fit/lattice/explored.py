@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from holmes_fit.lattice.nodes import Lending, Node, ResponseNodes, fill, lending, shape_of
+from holmes_fit.lattice.nodes import Knots, Lending, Node, ResponseNodes, fill, lending, shape_of
 from holmes_fit.lattice.task import A_NODE, LATTICE, Task, log_prior_mass
 from holmes_fit.likelihood import Replicates, compiled, laplace
 from holmes_fit.likelihood.answers import halves, log_mean, signs_of
@@ -28,7 +28,6 @@ NEGLIGIBLE = 7.0  # nats below the best node, at which nothing need be left out
 EVERYTHING = slice(None)
 
 Rows = slice | NDArray[np.signedinteger]
-Places = Sequence[int] | NDArray[np.signedinteger]
 
 
 class Explored:
@@ -53,6 +52,7 @@ class Explored:
         self._learners = [_Learner(signs_of(each.choices)) for each in task.learners]
         self._lending: list[Lending] = []
         self._whole: NDArray[np.float64] | None = None
+        self._at_knots: list[NDArray[np.float64]] = []  # by learner, the smooth half of all filters: nodes x knots
 
     # ----------------------------------------------------------------------------------------------- filtering
 
@@ -90,8 +90,23 @@ class Explored:
     def log_likelihood(self) -> NDArray[np.float64]:
         """Computed nodes x response nodes."""
         if self._whole is None:
-            self._whole = self._of(EVERYTHING, range(len(self.nodes)))
+            self._whole = np.sum(list(self._of_learners()), axis=0)
         return self._whole
+
+    def _of_learners(self) -> Iterator[NDArray[np.float64]]:
+        """Yield the log-likelihood of each learner by all filters."""
+        if self.is_marginal:
+            yield from (halves(plain, smooth) for plain, smooth in self.both_halves())
+        else:
+            yield from (learner.plain(EVERYTHING, self) for learner in self._learners)
+
+    def both_halves(self) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+        """Yield the plain and the smooth half of each learner's likelihood by all filters: nodes x response nodes."""
+        self._at_knots = []
+        for learner in self._learners:
+            self._at_knots.append(learner.smooth(EVERYTHING, self._lending, self.response.knots))
+            smooth = self.response.knots.at_nodes(self._at_knots[-1]).reshape(len(self.nodes), -1)
+            yield _averaged(learner.plain(EVERYTHING, self), self._lending), smooth
 
     def of_sets(self) -> list[NDArray[np.float64]]:
         """Return the same without each share of the filters. Where nodes do not matter, nothing is left out."""
@@ -100,9 +115,27 @@ class Explored:
         found = []
         for rows in self.sets:
             own = whole.copy()
-            own[places] = self._of(rows, places)
+            own[places] = np.sum(list(self._without(rows, places)), axis=0)
             found.append(own)
         return found
+
+    def _without(self, rows: Rows, places: NDArray[np.intp]) -> Iterator[NDArray[np.float64]]:
+        """Yield the log-likelihood of each learner by some of the filters, at some of the computed nodes.
+
+        That of the smooth half changes so little that it is enough to know it at few knots.
+        """
+        lent = [self._lending[place] for place in places]
+        response = self.response
+        for number, learner in enumerate(self._learners):
+            plain = learner.plain(rows, self)
+            if not self.is_marginal:
+                yield plain[places]
+                continue
+            whole = self._at_knots[number][places]
+            few = learner.smooth(rows, lent, response.few_knots)
+            change = response.few_knots.at_nodes(few - whole[np.ix_(np.arange(len(places)), *response.few)])
+            smooth = response.knots.at_nodes(whole) + change
+            yield halves(_averaged(plain, lent), smooth.reshape(len(places), -1))
 
     def on_lattice(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return learning nodes x response nodes, interpolated between computed nodes."""
@@ -119,20 +152,6 @@ class Explored:
         away = [np.sum(((self.position(node) - position) / spacing) ** 2) for node in self.nodes]
         lenders = self._lending[int(np.argmin(away))].lenders
         return [np.concatenate([deviations_of(each.log_odds[i]) for i in lenders]) for each in self._learners]
-
-    def _of(self, rows: Rows, places: Places) -> NDArray[np.float64]:
-        """Return the log-likelihood by these filters at some of the computed nodes: nodes x response nodes."""
-        if self.is_marginal:
-            of_learners = [halves(plain, smooth) for plain, smooth in self.both_halves(rows, places)]
-        else:
-            of_learners = [learner.plain(rows, self)[places] for learner in self._learners]
-        return np.sum(of_learners, axis=0)
-
-    def both_halves(self, rows: Rows, places: Places) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-        """Yield the plain and the smooth half of each learner's likelihood at some of the computed nodes."""
-        lent = [self._lending[place] for place in places]
-        for learner in self._learners:
-            yield _averaged(learner.plain(rows, self), lent), learner.smooth(rows, lent, self.response)
 
     def _that_matter(self) -> NDArray[np.intp]:
         """Return the computed nodes whose mass is not negligible."""
@@ -176,8 +195,8 @@ class _Learner:
         towards = np.ascontiguousarray(given * log_odds[:, answered])
         return compiled.on_grid(towards, given, *explored.response.nodes).reshape(len(log_odds), -1)
 
-    def smooth(self, rows: Rows, lent: Sequence[Lending], response: ResponseNodes) -> NDArray[np.float64]:
-        """Return the likelihood under the density of traces at the nodes that are lent to: nodes x response nodes."""
+    def smooth(self, rows: Rows, lent: Sequence[Lending], knots: Knots) -> NDArray[np.float64]:
+        """Return the likelihood under the density of traces at the nodes that are lent to: nodes x knots."""
         chosen = [each[rows].astype(np.float64) for each in self.log_odds]
         means = np.stack([each.mean(axis=0) for each in chosen])
         deviations = [deviations_of(each) for each in chosen]
@@ -185,8 +204,8 @@ class _Learner:
         for own in lent:
             pooled = np.concatenate([deviations[lender] for lender in own.lenders])
             density = density_of(own.plane @ means[own.lenders], pooled)
-            at_knots.append(laplace.on_grid(*density, self.signs, *response.knots))
-        return response.at_nodes(np.stack(at_knots)).reshape(len(lent), -1)
+            at_knots.append(laplace.on_grid(*density, self.signs, *knots.values))
+        return np.stack(at_knots)
 
 
 def _averaged(plain: NDArray[np.float64], lent: Sequence[Lending]) -> NDArray[np.float64]:

@@ -6,7 +6,7 @@ parameters costs filter runs; all response parameters come with it, almost free.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -30,7 +30,7 @@ def shape_of(axes: Sequence[FreeParameter]) -> tuple[int, ...]:
 
 def first_nodes(shape: tuple[int, ...]) -> list[NDArray[np.intp]]:
     """Return the nodes along each axis that are computed first: every second one, and the last."""
-    return [np.unique(np.append(np.arange(0, length, 2), length - 1)) for length in shape]
+    return [every_second(length) for length in shape]
 
 
 def coarse_nodes(learning: tuple[int, ...], response: tuple[int, ...]) -> tuple[NDArray[np.intp], ...]:
@@ -142,6 +142,36 @@ class ResponseGrid(NamedTuple):
 MOST_KNOTS = {"beta": 12, "lapse": 6, "bias": 6}
 
 
+class Knots:
+    """Some points of the response parameters, from which smooth functions are interpolated to the nodes.
+
+    Parameters
+    ----------
+    nodes
+        Positions of the nodes on the scales of search, by the name of the parameter; one if it is fixed.
+    chosen
+        Positions of the knots, likewise.
+    natural
+        The same as values.
+    """
+
+    def __init__(
+        self,
+        nodes: Mapping[str, NDArray[np.float64]],
+        chosen: Mapping[str, NDArray[np.float64]],
+        natural: Mapping[str, NDArray[np.float64]],
+    ):
+        self.values = ResponseGrid(**natural)
+        self._splines = [_spline(chosen[name], nodes[name]) for name in ResponseGrid._fields]
+
+    def at_nodes(self, at_knots: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Interpolate from the knots to the nodes: the last three axes are beta, lapse and bias."""
+        for number, spline in enumerate(self._splines):
+            axis = at_knots.ndim - len(self._splines) + number
+            at_knots = np.moveaxis(np.tensordot(spline, at_knots, axes=(1, axis)), 0, axis)
+        return at_knots
+
+
 class ResponseNodes:
     """The response parameters of a lattice: its nodes, and fewer knots from which smooth functions are interpolated.
 
@@ -149,29 +179,46 @@ class ResponseNodes:
     ----------
     task
         Whose lattice it is.
+
+    Attributes
+    ----------
+    nodes
+        All values.
+    knots
+        Enough for a log-likelihood.
+    few_knots
+        Some of the knots, ``few`` along each axis: enough for how much a log-likelihood changes when filters are left
+        out.
     """
 
     def __init__(self, task: Task):
         fixed = task.response(np.array([axis.positions[0] for axis in task.space.response]))._asdict()
         nodes = {name: np.array([value]) for name, value in fixed.items()}
-        knots = dict(nodes)
-        self._splines: list[NDArray[np.float64] | None] = [None] * len(nodes)
+        at_nodes, at_knots, knots = dict(nodes), dict(nodes), dict(nodes)
         for axis in task.space.response:
-            nodes[axis.name] = axis.values
             at = np.linspace(axis.positions[0], axis.positions[-1], min(MOST_KNOTS[axis.name], axis.nodes))
-            knots[axis.name] = axis.to_natural(at)
-            self._splines[list(nodes).index(axis.name)] = _spline(at, axis.positions)
-        self.nodes, self.knots = ResponseGrid(**nodes), ResponseGrid(**knots)
+            nodes[axis.name], at_nodes[axis.name] = axis.values, axis.positions
+            at_knots[axis.name], knots[axis.name] = at, axis.to_natural(at)
+        self.nodes = ResponseGrid(**nodes)
+        self.knots = Knots(at_nodes, at_knots, knots)
+        self.few = tuple(_few(name, len(knots[name])) for name in ResponseGrid._fields)
+        few = dict(zip(ResponseGrid._fields, self.few, strict=True))
+        some = [{name: values[few[name]] for name, values in each.items()} for each in (at_knots, knots)]
+        self.few_knots = Knots(at_nodes, *some)
 
-    def at_nodes(self, at_knots: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Interpolate from the knots to the nodes: the last three axes are beta, lapse and bias."""
-        for number, spline in enumerate(self._splines):
-            if spline is not None:
-                axis = at_knots.ndim - len(self._splines) + number
-                at_knots = np.moveaxis(np.tensordot(spline, at_knots, axes=(1, axis)), 0, axis)
-        return at_knots
+
+def _few(name: str, knots: int) -> NDArray[np.intp]:
+    """Return which of the knots of a parameter are the few: every second, if there are as many as there can be."""
+    return every_second(knots) if knots == MOST_KNOTS[name] else np.arange(knots)
+
+
+def every_second(length: int) -> NDArray[np.intp]:
+    """Return every second of so many places, and the last."""
+    return np.unique(np.append(np.arange(0, length, 2), length - 1))
 
 
 def _spline(knots: NDArray[np.float64], nodes: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the matrix by which values at knots become those of a cubic spline at nodes."""
+    if len(knots) == 1:
+        return np.ones((len(nodes), 1))
     return make_interp_spline(knots, np.eye(len(knots)), k=min(3, len(knots) - 1))(nodes)
