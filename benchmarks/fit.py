@@ -16,7 +16,7 @@ from holmes_fit.simulation import simulate
 from holmes_fit.study_files import study_folder
 from holmes_fit.trials import read_cohort
 
-LIMITS = {"quick": 2.0, "default": 8.0}  # minutes
+LIMITS = {"quick": 1.25, "default": 5.0}  # minutes
 
 
 def megabytes(who: int) -> float:
