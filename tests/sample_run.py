@@ -195,7 +195,7 @@ def _person_warning(sample: Sample, place: int, model: str) -> str:
     if not sample.warned:
         return ""
     if place == 0 and model == "holmes":
-        return "noisy likelihood: batch SD 1.20 nats with 64 replicates, above 0.5; intervals include the noise"
+        return "noisy likelihood: the log evidence is uncertain by 1.20 nats with 32 replicates, above 0.5"
     return f"few answers ({_n_trials(sample, place)}): the estimates are mostly the prior" if place == 1 else ""
 
 

@@ -98,8 +98,8 @@ def _warning_lines(summary: pd.DataFrame) -> Iterator[str]:
         yield f"The sums are over the {counted(summary['in_all'].iloc[0], 'person', 'people')} fitted with every model."
     if summary["noisy"].any():
         yield (
-            "noisy: replicates disagree by more than the preset allows. The evidence may be too low, and intervals are "
-            "wide; more replicates help (--preset careful)."
+            "noisy: the Monte Carlo error of the log evidence is above what the preset allows, and intervals do not "
+            "include it; more replicates help (--preset careful)."
         )
     if summary["at_bound"].any():
         yield "at a bound: the best fit lies at the end of a parameter's range. Use the median and interval instead."

@@ -25,7 +25,7 @@ def noise_warnings(data: CohortData) -> tuple[str, ...]:
         if len(rows):
             found.append(
                 f"{model_label(model)}: the likelihood of {people(len(rows))} is noisy ({_named(rows['subject'])}). "
-                "Their intervals include the noise; their evidence is uncertain and may be too low."
+                "Their evidence is uncertain by more than the preset allows, and their intervals do not include that."
             )
     return tuple(found)
 
