@@ -75,9 +75,7 @@ class Answers:
         plain = float(log_mean(self.plain(response)))
         if self.density is None:
             return plain
-        smooth, _, _ = laplace.integral(
-            np.zeros(self.density.loadings.shape[1]), *self.density, self.signs, tuple(response)
-        )
+        smooth, _, _ = laplace.at_point(*self.density, self.signs, tuple(response))
         return float(halves(plain, smooth))
 
 

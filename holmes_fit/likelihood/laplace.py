@@ -18,6 +18,8 @@ from numba import njit
 PROBIT = np.pi / 8
 STEPS = 30
 CLOSE = 1e-6  # nats that another step would gain, twice, at which the highest point is found
+LEAST = 1e-300  # probability, so that it has a logarithm
+SHARES_OF_BETA = (0.125, 0.25, 0.5)  # at which the way up to a point stops
 SMALLEST = 1e-3  # share of a step, below which no more halving is tried
 
 
@@ -30,7 +32,7 @@ def log_choice(sign, log_odds, variance, beta, lapse, bias):
     shrunk = sign / np.sqrt(1.0 + PROBIT * beta * beta * variance)
     slope = beta * shrunk
     follows = 1.0 / (1.0 + np.exp(-(slope * log_odds + bias * shrunk)))
-    probability = lapse / 2 + (1 - lapse) * follows
+    probability = max(lapse / 2 + (1 - lapse) * follows, LEAST)
     rise = (1 - lapse) * follows * (1 - follows) / probability
     return np.log(probability), slope * rise, slope * slope * rise * (1 - 2 * follows - rise)
 
@@ -143,6 +145,16 @@ def integral(a, mean, loadings, variance, signs, response):
 
 
 @njit(cache=True)
+def at_point(mean, loadings, variance, signs, response):
+    """Return what :func:`integral` does, approached from low beta, where there is one top only, as on a grid."""
+    beta, lapse, bias = response
+    a = np.zeros(loadings.shape[1])
+    for share in SHARES_OF_BETA:
+        _, a, _ = integral(a, mean, loadings, variance, signs, (share * beta, lapse, bias))
+    return integral(a, mean, loadings, variance, signs, response)
+
+
+@njit(cache=True)
 def on_grid(mean, loadings, variance, signs, beta, lapse, bias):
     """Return the log probability of the answers, beta x lapse x bias. Each point starts where the last one ended."""
     result = np.empty((len(beta), len(lapse), len(bias)))
@@ -175,5 +187,5 @@ def before_each_trial(mean, loadings, variance, signs, response):
             total[so_far], a, factor = integral(
                 a, mean[:so_far], loadings[:so_far], variance[:so_far], signs[:so_far], response
             )
-    total[n_trials] = integral(np.zeros(size), mean, loadings, variance, signs, response)[0]  # exactly as it is alone
+    total[n_trials] = at_point(mean, loadings, variance, signs, response)[0]  # exactly as it is alone
     return total, expected, uncertain
