@@ -46,8 +46,7 @@ def log_probability(
 
 
 def whole(density: TraceDensity, signs: NDArray[np.float64], response: Response) -> float:
-    value, _, _ = laplace.integral(np.zeros(density.loadings.shape[1]), *density, signs, tuple(response))
-    return float(value)
+    return float(laplace.at_point(*density, signs, tuple(response))[0])
 
 
 # ------------------------------------------------------------------------------------------------- the integral
@@ -195,6 +194,21 @@ def test_the_grid_has_the_integral_of_each_point() -> None:
         response = Response(beta[index[0]], lapse[index[1]], bias[index[2]])
         # Another start of the search ends where it would gain less than a millionth of a nat: 1e-3 SDs away.
         assert grid[index] == pytest.approx(whole(density, signs, response), abs=2e-3)
+
+
+def test_a_point_alone_finds_the_top_that_a_grid_finds() -> None:
+    """Where traces differ much and many answers are lapses there are several tops, and the way up matters."""
+    response = Response(6.0, 0.3, 0.0)
+    beta, lapse, bias = np.geomspace(0.2, response.beta, 12), np.array([response.lapse]), np.array([response.bias])
+    starts_matter = 0
+    for number in range(40):
+        density = a_density(12, 0.2, trials=80, seed=SEED + number)
+        density = density._replace(loadings=4 * density.loadings)
+        signs = answers_to(density, response, seed=SEED + number)
+        on_grid = laplace.on_grid(*density, signs, beta, lapse, bias)[-1, 0, 0]
+        assert whole(density, signs, response) == pytest.approx(on_grid, abs=0.05)
+        starts_matter += abs(laplace.integral(np.zeros(12), *density, signs, tuple(response))[0] - on_grid) > 0.05
+    assert starts_matter >= 10
 
 
 # ------------------------------------------------------------------------------------------------- trial by trial

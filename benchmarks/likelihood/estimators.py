@@ -80,7 +80,7 @@ def _plain_by_point(log_odds: Array, signs: Array, response: Response) -> Array:
 
 
 def _integral(density: TraceDensity, signs: Array, response: Response) -> float:
-    return float(laplace.integral(np.zeros(density.loadings.shape[1]), *density, signs, tuple(response))[0])
+    return float(laplace.at_point(*density, signs, tuple(response))[0])
 
 
 # ------------------------------------------------------------------------------------------------- people
