@@ -1,252 +1,247 @@
-"""Is the group layer calibrated, and does pooling help? Simulated cohorts through the whole pipeline.
+"""Is the group layer calibrated, and does pooling help? Simulated cohorts of forty people through the whole pipeline.
 
-Groups are drawn from the prior of the group model, people from the groups, and choices from the people; everyone is
-fitted as usual, and cohorts are pooled as usual. The ranks of the true means and spreads must be uniform. Other cohorts
-are mixtures of flat and HOLMES; the 90% interval of the frequency must hold the true one nine times in ten. And
-estimates of people, pooled and separate, are held against the truth.
+A group of each model is drawn from the prior of the group model, people from the groups, and choices from the people.
+Everyone is fitted at the defaults, and each cohort is pooled: the ranks of the true means and spreads must be uniform.
+Some of the people are then mixed: of forty places, those below a frequency go to HOLMES, the others to flat. The 90%
+interval of the frequency must hold the true one nine times in ten. And estimates of people, pooled and separate, are
+held against the truth.
 
-Run with ``python -m benchmarks.group_calibration runs/calibration``. Stopped, the same command goes on. The tables are
-kept in reports/pooling.
+People of a sequence see the same trials, and take filters of their own from a pool so large that they hardly share any.
+Run with ``python -m benchmarks.group_calibration runs/calibration``. Stopped, the same command goes on; ``--only`` does
+one of the tasks. The tables are kept in reports/pooling.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import fields
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.stats import binom
 
-from holmes_fit.fitting.plan import code_identity
-from holmes_fit.models import Observer, find_model
-from holmes_fit.presets import Preset, load_preset
-from holmes_fit.recovery.calibration import SBC, sbc_summary
-from holmes_fit.recovery.group_calibration import (
-    RANKED,
-    GroupCohort,
-    GroupStudy,
-    MixtureCohort,
-    MixtureStudy,
-    typical_group,
-    widest_group,
-)
-from holmes_fit.recovery.group_study import n_rows, rank_rows, row_traces
-from holmes_fit.recovery.shared_traces import POOL, SharedTraces, shared_learners
-from holmes_fit.runs import Run, open_run
+from benchmarks.earlier import ROOT
+from holmes_fit.lattice import Posterior
+from holmes_fit.models import find_model
+from holmes_fit.pooling import Sampling
+from holmes_fit.pooling.mixture import LARGEST_K_HAT
+from holmes_fit.pooling.repeated import RepeatedMixture
+from holmes_fit.presets import load_preset
+from holmes_fit.recovery.group_calibration import RANKED, GroupCohort, GroupStudy
+from holmes_fit.recovery.group_study import QUANTITIES
+from holmes_fit.recovery.shared_traces import FilterPool, SharedTraces, as_lattices, shared_learners
+from holmes_fit.runs import Key, Run, open_run
+from holmes_fit.uniformity import chi_square_p, ecdf_p
 from holmes_fit.workers import Failure, do_all
 
-SEED = 60_000
-PROTOCOL = "compositional_3"
+SEED = 3_141_592
 MODELS = ("flat", "holmes")
-POOLED_MODEL = "holmes"  # of the cohorts that are pooled: the noisier of the two
+PEOPLE = 40  # of a cohort
+SEQUENCES = 8
+SETS = {"compositional_3": 5, "compositional_4": 3}  # a cohort of each model, on each sequence
+MIXED = {"compositional_3": 3, "compositional_4": 0}  # of those sets, how many are also mixed
+FILTERS = 1024  # at a node; a fit takes 32
 FREQUENCIES = (0.2, 0.5, 0.8)  # of HOLMES; a fourth mixture of every set has one that is drawn evenly from 0 to 1
-PRIOR, TYPICAL, WIDEST, MIXTURE = "prior", "typical", "widest", "mixture"
-KINDS = (PRIOR, TYPICAL, WIDEST, MIXTURE)
+FAMILY = 0.01  # false alarms over all cells together
+ENDS = (0.05, 0.95)  # of the interval of a frequency
+MIXTURE_SAMPLING = Sampling(chains=2, tune=300, draws=500)
 RESAMPLES = 2000
 NOISY = 0.5  # nats of Monte Carlo error of a log evidence
+KEPT = ROOT / "reports" / "pooling"
 
-Found = TypeVar("Found", GroupCohort, MixtureCohort)
-
-
-def study_preset() -> Preset:
-    """Return the default, with every second node of beta. Pooling merges pairs of them anyway."""
-    table = load_preset("default").model_dump(exclude_none=True)
-    table["parameters"]["beta"]["nodes"] //= 2
-    return Preset.model_validate(table)
+Rows = list[dict[str, Any]]
 
 
 # ------------------------------------------------------------------------------------------------- the work
 
 
-def compute_traces(run: Run, workers: int | None) -> None:
-    """Filter the trials at all nodes, where that is not done yet: a file for every value of alpha."""
-    tasks = [(model, row) for model in MODELS for row in rows_of(model)]
-    missing = [task for task in tasks if not run.path(traces_file(*task)).exists()]
-    for index, traces in _done(traces_of_row, missing, workers, "traces"):
-        with run.writing(traces_file(*missing[index])) as temporary, temporary.open("wb") as file:
-            np.save(file, traces)
-
-
-def rows_of(model: str) -> range:
-    return range(n_rows(study_preset().space(find_model(model))))
-
-
-def traces_file(model: str, row: int) -> str:
-    return f"traces_{model}_{row:02d}.npy"
-
-
-def traces_of_row(task: tuple[str, int]) -> np.ndarray:
-    """Return nodes x filters x trials, for all nodes of one value of alpha."""
-    model, row = task
-    return row_traces((study_preset().space(find_model(model)), shared_learners(PROTOCOL, SEED), Observer(), row))
-
-
-@cache
-def load_traces(folder: Path, model: str) -> SharedTraces:
-    """Return the traces of a study."""
-    p_hat = np.concatenate([np.load(folder / traces_file(model, row)) for row in rows_of(model)])
-    preset = study_preset()
-    return SharedTraces(preset.space(find_model(model)), shared_learners(PROTOCOL, SEED), p_hat, preset.likelihood)
-
-
-@cache
-def group_study(folder: Path) -> GroupStudy:
-    return GroupStudy(load_traces(folder, POOLED_MODEL))
-
-
-@cache
-def mixture_study(folder: Path) -> MixtureStudy:
-    flat, holmes = (load_traces(folder, model) for model in MODELS)
-    return MixtureStudy((flat, holmes))
-
-
-def do_cohort(task: tuple[Path, str, int]) -> list[Any]:
-    """Simulate one cohort and pool it, or a set of mixtures of several frequencies."""
-    folder, kind, number = task
-    # All of it with the first cohort: a process that grows later is taken for one that leaks, and started anew.
-    _ = group_study(folder).sampler, mixture_study(folder).sampler
-    rng = np.random.default_rng([SEED, KINDS.index(kind), number])
-    if kind == MIXTURE:
-        return list(mixture_study(folder).cohorts([*FREQUENCIES, float(rng.random())], rng))
-    study = group_study(folder)
-    axes = study.traces.space.free
-    group = study.draw_group(rng) if kind == PRIOR else {TYPICAL: typical_group, WIDEST: widest_group}[kind](axes)
-    return [study.cohort(group, rng)]
-
-
-def _done(
-    function: Callable[[Any], Any], tasks: list[Any], workers: int | None, name: str
-) -> Iterator[tuple[int, Any]]:
-    """Do all tasks, with a line of progress for each."""
-    begun = time.monotonic()
-    with closing(do_all(function, tasks, workers=workers)) as results:
-        for done, (index, result) in enumerate(results, start=1):
-            if isinstance(result, Failure):
-                raise RuntimeError(f"{result.kind}: {result.message}\n{result.traceback}")
-            yield index, result
-            minutes = (time.monotonic() - begun) / 60
-            left = minutes / done * (len(tasks) - done)
-            print(f"{name}: {done} of {len(tasks)}, {minutes:.1f} minutes, about {left:.0f} more", flush=True)
-
-
-def run_study(run: Run, workers: int | None) -> None:
-    """Do every cohort that is missing, of all kinds in turn, so that much can be seen early."""
-    compute_traces(run, workers)
-    missing = sorted(run.progress().missing, key=lambda key: (key[1], KINDS.index(key[0])))
-    tasks = [(run.root, kind, int(number)) for kind, number in missing]
-    for index, found in _done(do_cohort, tasks, workers, "cohorts"):
-        facts = [{name: value for name, value in _parts(each) if not isinstance(value, np.ndarray)} for each in found]
-        arrays = {
-            f"{name}_{number}": value
-            for number, each in enumerate(found)
-            for name, value in _parts(each)
-            if isinstance(value, np.ndarray)
-        }
-        run.save_record(missing[index], {"cohorts": facts}, arrays)
-
-
-def _parts(found: GroupCohort | MixtureCohort) -> Iterable[tuple[str, Any]]:
-    return [(field.name, getattr(found, field.name)) for field in fields(found)]
-
-
-def cohorts_of(run: Run, kind: str, type_of: type[Found]) -> list[Found]:
-    """Return the cohorts of a kind that are done."""
-    found = []
-    for record in run.records():
-        if record.key[0] != kind:
-            continue
-        cohorts: Any = record.facts["cohorts"]
-        for number, facts in enumerate(cohorts):
-            arrays: Any = {
-                field.name: record.arrays[f"{field.name}_{number}"]
-                for field in fields(type_of)
-                if field.name not in facts
-            }
-            found.append(type_of(**facts, **arrays))
+def do_sequence(job: tuple[str, int]) -> dict[str, Rows]:
+    """Simulate, fit, pool and mix the people of all sets of one sequence of trials."""
+    task, sequence = job
+    preset = load_preset("default")
+    learners = shared_learners(task, SEED + sequence)
+    studies = []
+    for model in MODELS:
+        space = preset.space(find_model(model))
+        pool = FilterPool(space, learners, FILTERS)
+        studies.append(GroupStudy(SharedTraces(space, learners, pool, preset.likelihood), people_each=PEOPLE))
+    found: dict[str, Rows] = {"groups": [], "people": [], "mixtures": []}
+    for number in range(SETS[task]):
+        who = {"task": task, "sequence": sequence, "set": number}
+        for kind, rows in do_set(studies, [SEED, sequence, number], mixed=number < MIXED[task]).items():
+            found[kind] += [who | row for row in rows]
     return found
+
+
+def do_set(studies: Sequence[GroupStudy], seed: Sequence[int], *, mixed: bool) -> dict[str, Rows]:
+    """Simulate a cohort of each model, pool both, and mix their people if asked to."""
+    found: dict[str, Rows] = {"groups": [], "people": [], "mixtures": []}
+    people = []
+    for source, study in enumerate(studies):
+        rng = np.random.default_rng([*seed, source])
+        group = study.draw_group(rng)
+        truth, learners = study.people(group, rng)
+        people.append(learners)
+        fits = [_fit(studies, learners[i], [*seed, source, i], source) for i in range(PEOPLE)]
+        cohort = study.pooled(group, truth, fits, rng)
+        found["groups"] += group_rows(MODELS[source], _names(study), cohort)
+        found["people"] += person_rows(MODELS[source], _names(study), cohort)
+    if mixed:
+
+        @cache
+        def both(person: int, source: int) -> list[Posterior]:
+            return [_fit(studies, people[source][person], [*seed, source, person], i) for i in range(len(studies))]
+
+        found["mixtures"] = mixture_rows(both, np.random.default_rng([*seed, len(studies)]))
+    return found
+
+
+def _fit(studies: Sequence[GroupStudy], person: Any, seed: Sequence[int], model: int) -> Posterior:
+    return studies[model].traces.fit(person, np.random.default_rng([*seed, model]))
+
+
+def _names(study: GroupStudy) -> list[str]:
+    return [axis.name for axis in study.traces.space.free]
+
+
+def group_rows(model: str, parameters: Sequence[str], cohort: GroupCohort) -> Rows:
+    """Return a row for each parameter and quantity of a group: the rank of the truth, and how NUTS did."""
+    about = {"model": model, "divergences": cohort.divergences, "r_hat": cohort.r_hat, "ess": cohort.ess}
+    return [
+        about | {"parameter": parameter, "quantity": quantity, "rank": int(rank)}
+        for quantity, ranks in zip(QUANTITIES, cohort.rank, strict=True)
+        for parameter, rank in zip(parameters, ranks, strict=True)
+    ]
+
+
+def person_rows(model: str, parameters: Sequence[str], cohort: GroupCohort) -> Rows:
+    """Return a row for each person and parameter: the truth, and what was found without the group and with it."""
+    return [
+        {
+            "model": model,
+            "person": person,
+            "parameter": parameter,
+            "truth": float(cohort.truth[person, place]),
+            "separate": float(cohort.separate[person, place]),
+            "pooled": float(cohort.pooled[person, place]),
+            "separate_covers": bool(abs(cohort.separate_below[person, place] - 0.5) <= 0.475),
+            "pooled_covers": bool(abs(cohort.pooled_below[person, place] - 0.5) <= 0.475),
+            "evidence_error": float(cohort.evidence_error[person]),
+        }
+        for person in range(PEOPLE)
+        for place, parameter in enumerate(parameters)
+    ]
+
+
+def mixture_rows(fits: Callable[[int, int], list[Posterior]], rng: np.random.Generator) -> Rows:
+    """Mix the people of a set at several frequencies, and find each of them.
+
+    Everyone has a place from 0 to 1, and follows HOLMES where it is below the frequency. So mixtures of a set share
+    those people who follow the same model in both.
+    """
+    place = rng.random(PEOPLE)
+    sampler = RepeatedMixture(sampling=MIXTURE_SAMPLING)
+    rows = []
+    for condition, frequency in [*((f"{each:g}", each) for each in FREQUENCIES), ("drawn", float(rng.random()))]:
+        member = (place < frequency).astype(int)
+        own = [fits(person, int(source)) for person, source in enumerate(member)]
+        names = [f"s{person:02d}" for person in range(PEOPLE)]
+        lattices = [as_lattices(model, names, fit) for model, fit in zip(MODELS, zip(*own, strict=True), strict=True)]
+        found = sampler(lattices, int(rng.integers(1 << 31)))
+        with_errors, without = found.imputed.frequency[:, 0, 1], found.sampled_frequency[:, 1]
+        row = {"condition": condition, "frequency": frequency, "n_holmes": int(member.sum())}
+        row |= {"mean": float(with_errors.mean())} | _ends("", with_errors) | _ends("_without", without)
+        row["right"] = float(np.mean(found.imputed.probability.argmax(axis=1) == member))
+        row["k_hat_high"] = float(np.mean(found.imputed.k_hat > LARGEST_K_HAT))
+        diagnostics = found.diagnostics
+        row |= {"divergences": diagnostics.divergences, "r_hat": diagnostics.r_hat}
+        rows.append(row | {"ess": min(diagnostics.ess_bulk, diagnostics.ess_tail)})
+    return rows
+
+
+def _ends(which: str, frequency: np.ndarray) -> dict[str, float]:
+    lower, upper = np.quantile(frequency, ENDS)
+    return {f"lower{which}": float(lower), f"upper{which}": float(upper)}
+
+
+def run_study(run: Run, keys: list[Key], workers: int | None) -> None:
+    """Do every sequence that is missing."""
+    missing = [key for key in keys if key in run.progress().missing]
+    begun = time.monotonic()
+    with closing(do_all(do_sequence, [(task, int(number)) for task, number in missing], workers=workers)) as results:
+        for done, (index, found) in enumerate(results, start=1):
+            if isinstance(found, Failure):
+                raise RuntimeError(f"{missing[index]}: {found.kind}: {found.message}\n{found.traceback}")
+            run.save_record(missing[index], found)
+            print(*missing[index], f"{done} of {len(missing)}, {(time.monotonic() - begun) / 60:.0f} min", flush=True)
 
 
 # ------------------------------------------------------------------------------------------------- the tables
 
 
-def rank_table(cohorts: list[GroupCohort], parameters: list[str]) -> pd.DataFrame:
-    """Return a row for every cohort, parameter and quantity."""
-    rows = [
-        row
-        for unit, cohort in enumerate(cohorts)
-        for row in rank_rows(POOLED_MODEL, parameters, str(unit), cohort.rank)
-    ]
-    return pd.DataFrame(rows, columns=list(SBC))
-
-
-def rank_summary(ranks: pd.DataFrame) -> pd.DataFrame:
-    """Return the tests, with the mean rank as a share (.5 if nothing leans) and its standard error under uniformity."""
-    summary = sbc_summary(ranks)
-    shares = ranks.assign(share=(ranks["rank"] + 0.5) / (RANKED + 1))
-    summary["mean_rank"] = summary["parameter"].map(shares.groupby("parameter")["share"].mean())
-    summary["mean_rank_error"] = np.sqrt(1 / 12 / summary["n"])
-    return summary
-
-
-def shrinkage_table(population: str, cohorts: list[GroupCohort], parameters: list[str]) -> pd.DataFrame:
-    """Return errors of pooled and separate estimates, with bootstrap intervals over cohorts, a row a parameter."""
-    rng = np.random.default_rng(SEED)
-    picks = rng.integers(len(cohorts), size=(RESAMPLES, len(cohorts)))
+def rank_table(groups: pd.DataFrame) -> pd.DataFrame:
+    """Return tests of the ranks: a row a task, model, quantity and parameter, judged over all of them together."""
+    cells = ["task", "model", "quantity", "parameter"]
     rows = []
-    for number, parameter in enumerate(parameters):
-        squared = {
-            name: np.array([np.mean((getattr(each, name) - each.truth)[:, number] ** 2) for each in cohorts])
-            for name in ("separate", "pooled")
-        }
-        covered = {
-            name: np.mean([np.abs(getattr(each, f"{name}_below")[:, number] - 0.5) <= 0.475 for each in cohorts])
-            for name in ("separate", "pooled")
-        }
-        rmse = {name: np.sqrt(values.mean()) for name, values in squared.items()}
-        resampled = {name: np.sqrt(values[picks].mean(axis=1)) for name, values in squared.items()}
-        lower, upper = np.quantile(resampled["pooled"] - resampled["separate"], [0.025, 0.975])
+    for cell, own in groups.groupby(cells, sort=False):
+        rank = own["rank"].to_numpy()
         rows.append(
             {
-                "population": population,
+                **dict(zip(cells, cell, strict=True)),
+                "cohorts": len(own),
+                "mean_rank": (rank + 0.5).mean() / (RANKED + 1),
+                "mean_rank_error": np.sqrt(1 / 12 / len(own)),
+                "chi2_p": chi_square_p(rank, RANKED),
+                "ecdf_p": ecdf_p(rank, RANKED),
+            }
+        )
+    table = pd.DataFrame(rows)
+    smallest = table[["chi2_p", "ecdf_p"]].min(axis=1)
+    table["verdict"] = np.where(smallest < FAMILY / (2 * len(table)), "fails", "passes")
+    return table
+
+
+def shrinkage_table(people: pd.DataFrame) -> pd.DataFrame:
+    """Return errors of pooled and separate estimates, with bootstrap intervals over cohorts: a row a parameter."""
+    rng = np.random.default_rng(SEED)
+    rows = []
+    for (task, model, parameter), own in people.groupby(["task", "model", "parameter"], sort=False):
+        cohort = [own["sequence"], own["set"]]
+        squared = {
+            name: ((own[name] - own["truth"]) ** 2).groupby(cohort).mean().to_numpy() for name in ("separate", "pooled")
+        }
+        picks = rng.integers(len(squared["pooled"]), size=(RESAMPLES, len(squared["pooled"])))
+        rmse = {name: float(np.sqrt(values.mean())) for name, values in squared.items()}
+        again = {name: np.sqrt(values[picks].mean(axis=1)) for name, values in squared.items()}
+        lower, upper = np.quantile(again["pooled"] - again["separate"], [0.025, 0.975])
+        rows.append(
+            {
+                "task": task,
+                "model": model,
                 "parameter": parameter,
-                "cohorts": len(cohorts),
-                "people": sum(len(each.truth) for each in cohorts),
+                "cohorts": len(squared["pooled"]),
+                "people": len(own),
                 "rmse_separate": rmse["separate"],
                 "rmse_pooled": rmse["pooled"],
                 "difference": rmse["pooled"] - rmse["separate"],
                 "difference_lower": lower,
                 "difference_upper": upper,
-                "coverage_separate": covered["separate"],
-                "coverage_pooled": covered["pooled"],
+                "coverage_separate": own["separate_covers"].mean(),
+                "coverage_pooled": own["pooled_covers"].mean(),
             }
         )
     return pd.DataFrame(rows)
 
 
-def mixture_table(cohorts: list[MixtureCohort]) -> pd.DataFrame:
-    """Return a row for every mixture."""
-    columns = [field.name for field in fields(MixtureCohort) if field.name != "evidence_error"]
-    table = pd.DataFrame([{name: getattr(each, name) for name in columns} for each in cohorts])
-    table.insert(0, "condition", [_condition(each.frequency) for each in cohorts])
-    table["noisy_people"] = [float(np.mean((each.evidence_error > NOISY).any(axis=1))) for each in cohorts]
-    return table
-
-
-def _condition(frequency: float) -> str:
-    return f"{frequency:g}" if frequency in FREQUENCIES else "drawn"
-
-
-def mixture_summary(table: pd.DataFrame) -> pd.DataFrame:
+def mixture_table(mixtures: pd.DataFrame) -> pd.DataFrame:
     """Return the coverage of the intervals of each frequency, with the 99% interval that chance allows."""
     rows = []
-    for condition, own in table.groupby("condition"):
+    for condition, own in mixtures.groupby("condition", sort=False):
         low, high = binom.interval(0.99, len(own), 0.90)
         covered = own["frequency"].between(own["lower"], own["upper"])
         rows.append(
@@ -268,77 +263,63 @@ def mixture_summary(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def check_table(kinds: dict[str, list[Any]]) -> pd.DataFrame:
-    """Return what must be known about the cohorts: noise of the likelihood, and whether NUTS has done its work."""
-    rows = []
-    for kind, cohorts in kinds.items():
-        noise = np.concatenate([each.evidence_error.ravel() for each in cohorts])
-        rows.append(
-            {
-                "cohorts_of": kind,
-                "cohorts": len(cohorts),
-                "share_noisy": np.mean(noise > NOISY),
-                "median_evidence_error": np.median(noise),
-                "divergences": sum(each.divergences for each in cohorts),
-                "cohorts_with_divergences": sum(each.divergences > 0 for each in cohorts),
-                "median_r_hat": np.median([each.r_hat for each in cohorts]),
-                "median_ess": np.median([each.ess for each in cohorts]),
-                "lowest_ess": min(each.ess for each in cohorts),
-            }
-        )
-    return pd.DataFrame(rows)
+def check_table(groups: pd.DataFrame, people: pd.DataFrame, mixtures: pd.DataFrame) -> pd.DataFrame:
+    """Return whether NUTS has done its work, and how noisy the likelihoods were: a row a task and model."""
+    chains = groups.drop_duplicates(["task", "model", "sequence", "set"])
+    rows = [
+        {"of": f"{task}, {model}", **_chain_checks(own)} for (task, model), own in chains.groupby(["task", "model"])
+    ]
+    if len(mixtures):
+        rows.append({"of": "mixtures", **_chain_checks(mixtures)})
+    table = pd.DataFrame(rows).set_index("of")
+    errors = people.drop_duplicates(["task", "model", "sequence", "set", "person"])
+    for (task, model), own in errors.groupby(["task", "model"])["evidence_error"]:
+        table.loc[f"{task}, {model}", ["share_noisy", "median_evidence_error"]] = [(own > NOISY).mean(), own.median()]
+    return table.reset_index()
 
 
-def write_tables(run: Run) -> list[pd.DataFrame]:
-    """Write all tables of what is done so far, and return the short ones."""
-    parameters = [axis.name for axis in study_preset().space(find_model(POOLED_MODEL)).free]
-    groups = {kind: cohorts_of(run, kind, GroupCohort) for kind in (PRIOR, TYPICAL, WIDEST)}
-    mixtures = cohorts_of(run, MIXTURE, MixtureCohort)
-    tables = {}
-    if groups[PRIOR]:
-        tables["sbc.csv"] = rank_table(groups[PRIOR], parameters)
-        tables["sbc_summary.csv"] = rank_summary(tables["sbc.csv"])
-    done = {kind: cohorts for kind, cohorts in groups.items() if cohorts}
-    if done:
-        parts = [shrinkage_table(kind, cohorts, parameters) for kind, cohorts in done.items()]
-        tables["shrinkage.csv"] = pd.concat(parts, ignore_index=True)
-    if mixtures:
-        tables["mixtures.csv"] = mixture_table(mixtures)
-        tables["mixture_coverage.csv"] = mixture_summary(tables["mixtures.csv"])
-    tables["checks.csv"] = check_table({**done, **({MIXTURE: mixtures} if mixtures else {})})
+def _chain_checks(own: pd.DataFrame) -> dict[str, float]:
+    return {
+        "sampled": len(own),
+        "with_divergences": int((own["divergences"] > 0).sum()),
+        "median_r_hat": own["r_hat"].median(),
+        "median_ess": own["ess"].median(),
+        "lowest_ess": own["ess"].min(),
+    }
+
+
+def keep(run: Run) -> None:
+    """Write the tables of what is done so far, and print them."""
+    facts: list[Any] = [record.facts for record in run.records()]
+    groups, people, mixtures = (
+        pd.DataFrame([row for found in facts for row in found[kind]]) for kind in ("groups", "people", "mixtures")
+    )
+    tables = {
+        "sbc_summary": rank_table(groups),
+        "shrinkage": shrinkage_table(people),
+        "checks": check_table(groups, people, mixtures),
+    }
+    if len(mixtures):
+        tables["mixture_coverage"] = mixture_table(mixtures)
+    KEPT.mkdir(parents=True, exist_ok=True)
     for name, table in tables.items():
-        run.write_table(name, table)
-    return [table for name, table in tables.items() if name not in ("sbc.csv", "mixtures.csv")]
+        table.round(4).to_csv(KEPT / f"{name}.csv", index=False)
+        print(table.round(3).to_string(index=False), end="\n\n")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("out", type=Path)
-    parser.add_argument("--cohorts", type=int, default=200, help="from the prior of the group model")
-    parser.add_argument("--others", type=int, default=24, help="of a typical group, and of one as wide as the prior")
-    parser.add_argument("--mixtures", type=int, default=40, help="sets of mixtures")
+    parser.add_argument("--only", nargs="+", choices=list(SETS), default=list(SETS))
     parser.add_argument("--workers", type=int)
-    parser.add_argument("--tables", action="store_true", help="only the tables of what is done so far")
     given = parser.parse_args()
-    counts = {PRIOR: given.cohorts, TYPICAL: given.others, WIDEST: given.others, MIXTURE: given.mixtures}
-    keys = [(kind, f"{number:04d}") for kind, count in counts.items() for number in range(count)]
-    identity = {
-        "protocol": PROTOCOL,
-        "seed": SEED,
-        "filters": POOL,
-        "preset": study_preset().model_dump(mode="json"),
-        **code_identity(),
-    }
+    keys: list[Key] = [(task, f"{sequence:02d}") for task in SETS for sequence in range(SEQUENCES)]
+    identity = {"seed": SEED, "sets": SETS, "mixed": MIXED, "people": PEOPLE, "filters": FILTERS}
+    identity["preset"] = load_preset("default").model_dump(mode="json")
     with open_run(given.out, identity=identity, about={}, keys=keys) as run:
-        if not given.tables:
-            run_study(run, given.workers)
-        tables = write_tables(run)
-    for table in tables:
-        print(table.round(3).to_string(index=False), end="\n\n")
+        run_study(run, [key for key in keys if key[0] in given.only], given.workers)
+        keep(run)
 
 
 if __name__ == "__main__":
-    # Workers look functions up by module, and cannot find those that keep a cache in one that is called __main__.
-    from benchmarks import group_calibration
-
-    group_calibration.main()
+    main()
