@@ -29,7 +29,6 @@ from benchmarks.earlier import ROOT
 from holmes_fit.lattice import Posterior
 from holmes_fit.models import find_model
 from holmes_fit.pooling import Sampling
-from holmes_fit.pooling.mixture import LARGEST_K_HAT
 from holmes_fit.pooling.repeated import RepeatedMixture
 from holmes_fit.presets import load_preset
 from holmes_fit.recovery.group_calibration import RANKED, GroupCohort, GroupStudy
@@ -157,7 +156,7 @@ def mixture_rows(fits: Callable[[int, int], list[Posterior]], rng: np.random.Gen
         row = {"condition": condition, "frequency": frequency, "n_holmes": int(member.sum())}
         row |= {"mean": float(with_errors.mean())} | _ends("", with_errors) | _ends("_without", without)
         row["right"] = float(np.mean(found.imputed.probability.argmax(axis=1) == member))
-        row["k_hat_high"] = float(np.mean(found.imputed.k_hat > LARGEST_K_HAT))
+        row["imputed_effective"] = float(found.imputed.effective.min())
         diagnostics = found.diagnostics
         row |= {"divergences": diagnostics.divergences, "r_hat": diagnostics.r_hat}
         rows.append(row | {"ess": min(diagnostics.ess_bulk, diagnostics.ess_tail)})

@@ -79,7 +79,7 @@ def test_imputed_errors_give_the_average_of_exact_posteriors(error: float) -> No
     assert found.frequency[:, 0, 1].std() == pytest.approx(sd, rel=0.1)
     spread = 0.25 * error  # of a probability over errors: at most the slope of a logistic curve, times sqrt(2)
     np.testing.assert_allclose(found.probability[:, 1], probability, atol=4 * spread * np.sqrt(2 * 2 / 200) + 2e-3)
-    assert (found.k_hat < 0.7).mean() > 0.95
+    assert (found.effective > 0.1).mean() > 0.95
 
 
 def test_errors_make_people_less_certain() -> None:
@@ -105,7 +105,7 @@ def test_errors_that_are_too_large_are_seen() -> None:
     log_likelihood = np.broadcast_to(np.stack([np.zeros(people), log_ratio], axis=-1), (1000, people, 2))
     errors = errors_without_bias(np.full((people, 2), 12.0))
     found = impute(log_likelihood, exact_draws(log_ratio, 1000), np.zeros(people, int), errors, 40, SEED)
-    assert (found.k_hat > 0.7).mean() > 0.05
+    assert (found.effective < 0.1).mean() > 0.05
 
 
 @pytest.mark.parametrize("model", [0, 1])

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from holmes_fit.comparison.prediction import error_of_sum
 from holmes_fit.fitting.summary import NOISY
-from holmes_fit.pooling.mixture import LARGEST_K_HAT
+from holmes_fit.pooling.mixture import LEAST_EFFECTIVE
 
 if TYPE_CHECKING:
     from holmes_fit.comparison.compare import Comparison
@@ -173,9 +173,10 @@ def checks_table(found: Comparison) -> pd.DataFrame:
         ("ess_bulk", checks.ess_bulk, "smallest; should be above 400"),
         ("ess_tail", checks.ess_tail, "smallest; should be above 400"),
         (
-            "k_hat_high_share",
-            float(np.mean(found.mixture.k_hat > LARGEST_K_HAT)),
-            f"imputations of the evidences' Monte Carlo errors with a k-hat above {LARGEST_K_HAT}",
+            "imputed_effective",
+            float(found.mixture.effective.min()),
+            "smallest share of effective draws when the evidences' errors are carried through; should be above "
+            f"{LEAST_EFFECTIVE}",
         ),
         ("omnibus_risk", found.shares.risk, "probability that all models are equally frequent"),
     ]

@@ -11,8 +11,10 @@ that the likelihood is only rescaled, and the posterior is as sure as before. It
 computer as one of the person. Instead, errors are imputed: drawn many times from their distribution, the posterior is
 found for each draw as if those were the true evidences, and the posteriors are averaged with equal weights. What is
 uncertain by luck then widens the frequencies, and moves everyone's probabilities towards each other. The posterior for
-one draw comes from that without errors by importance weights, smoothed as in PSIS; their k-hat says whether the errors
-are small enough for it.
+one draw comes from that without errors by importance weights, smoothed as in PSIS; how many draws are effective with
+them says whether the errors are small enough for it. (Not k-hat: it is the shape of the weights' tail whatever their
+scale, and is large now and then when errors are so small that all weights are nearly the same. Nor is there a heavy
+tail to fear, as no weight is further from 1 than the errors allow.)
 """
 
 from __future__ import annotations
@@ -40,8 +42,8 @@ if TYPE_CHECKING:
     import pymc as pm
 
 IMPUTATIONS = 50
-LARGEST_K_HAT = 0.7  # above, importance weights cannot be trusted
-FAILING_SHARE = 0.05  # of the imputations that may have a larger k-hat before it is said
+LEAST_EFFECTIVE = 0.1  # of the draws: five times as many as are taken from each imputation
+FAILING_SHARE = 0.05  # of the imputations that may have fewer before it is said
 
 
 @dataclass(frozen=True)
@@ -64,8 +66,8 @@ class Mixture:
         Draws x people x models: the log-likelihoods that belong to ``frequency``, with it.
     probability
         People x models: the posterior probability that a person follows a model, with it.
-    k_hat
-        Of every imputation.
+    effective
+        The share of draws that are effective in every imputation.
     idata, diagnostics
         The draws for ArviZ, without Monte Carlo error, and whether NUTS has done its work.
     is_new
@@ -79,7 +81,7 @@ class Mixture:
     frequency: NDArray[np.float64]
     imputed: NDArray[np.float64]
     probability: NDArray[np.float64]
-    k_hat: NDArray[np.float64]
+    effective: NDArray[np.float64]
     idata: az.InferenceData
     diagnostics: Diagnostics
     is_new: bool = True
@@ -111,13 +113,13 @@ class Mixture:
     @property
     def evidence_warnings(self) -> list[str]:
         """What a reader must know of the Monte Carlo error of the evidences; nothing if it could be carried through."""
-        share = float(np.mean(self.k_hat > LARGEST_K_HAT))
+        share = float(np.mean(self.effective < LEAST_EFFECTIVE))
         if share <= FAILING_SHARE:
             return []
         return [
             f"the Monte Carlo error of the evidences is too large to be carried through ({share:.0%} of the "
-            f"imputations have a k-hat above {LARGEST_K_HAT}): frequencies are less certain than they look; fit "
-            "with more replicates"
+            f"imputations have fewer than {LEAST_EFFECTIVE:.0%} effective draws): frequencies are less certain than "
+            "they look; fit with more replicates"
         ]
 
 
@@ -178,7 +180,7 @@ def mix_models(
         frequency=imputed.frequency,
         imputed=imputed.log_likelihood,
         probability=imputed.probability,
-        k_hat=imputed.k_hat,
+        effective=imputed.effective,
         idata=idata,
         diagnostics=diagnose(idata),
         is_new=is_new,
@@ -205,13 +207,13 @@ class Imputed:
     """What is left when errors are averaged over.
 
     Frequencies (draws x groups x models) and the log-likelihoods that go with them (draws x people x models),
-    probabilities (people x models), and the k-hat of every imputation.
+    probabilities (people x models), and the share of draws that are effective in each imputation.
     """
 
     frequency: NDArray[np.float64]
     log_likelihood: NDArray[np.float64]
     probability: NDArray[np.float64]
-    k_hat: NDArray[np.float64]
+    effective: NDArray[np.float64]
 
 
 def impute(
@@ -244,27 +246,27 @@ def impute(
     with np.errstate(divide="ignore"):
         joint = np.log(frequency)[:, group_of] + log_likelihood
     without = logsumexp(joint, axis=2)
-    kept, moved_with, probability, k_hats = [], [], np.zeros(errors.sd.shape), []
+    kept, moved_with, probability, effective = [], [], np.zeros(errors.sd.shape), []
     for _ in range(imputations):
         drawn = errors.sd * rng.standard_normal(errors.sd.shape) - errors.bias
         moved = joint + drawn
         total = logsumexp(moved, axis=2)
-        weights, k_hat = _smoothed_weights((total - without).sum(axis=1))
+        weights = _smoothed_weights((total - without).sum(axis=1))
         probability += np.einsum("k,ksm->sm", weights, np.exp(moved - total[:, :, None])) / imputations
         chosen = _resampled(weights, -(-n // imputations), rng)
         kept.append(frequency[chosen])
         moved_with.append(log_likelihood[chosen] + drawn)
-        k_hats.append(k_hat)
-    return Imputed(np.concatenate(kept), np.concatenate(moved_with), probability, np.array(k_hats))
+        effective.append(1 / np.sum(weights**2) / n)
+    return Imputed(np.concatenate(kept), np.concatenate(moved_with), probability, np.array(effective))
 
 
-def _smoothed_weights(log_weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
-    """Return importance weights that sum to 1, and their k-hat."""
+def _smoothed_weights(log_weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return importance weights that sum to 1."""
     if np.ptp(log_weights) < 1e-9:  # no errors: all draws count alike
-        return np.full(len(log_weights), 1 / len(log_weights)), -np.inf
-    smoothed, k_hat = az.psislw(log_weights)
+        return np.full(len(log_weights), 1 / len(log_weights))
+    smoothed, _ = az.psislw(log_weights)
     weights = np.exp(np.asarray(smoothed))
-    return weights / weights.sum(), float(k_hat)
+    return weights / weights.sum()
 
 
 def _resampled(weights: NDArray[np.float64], n: int, rng: np.random.Generator) -> NDArray[np.intp]:

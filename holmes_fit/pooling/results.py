@@ -285,6 +285,7 @@ def checks_row(pooled: Pooled) -> dict[str, object]:
         "ess_tail": checks.ess_tail,
         "merging_error": pooled.errors.merging,
         "noise_error": pooled.errors.noise,
+        "noise_shift": pooled.errors.shift,
         "warning": "; ".join(pooled.warnings),
     }
 
@@ -322,6 +323,7 @@ def to_arviz(pooled: Pooled) -> az.InferenceData:
             {
                 "merging": pooled.errors.merging,
                 "noise": pooled.errors.noise,
+                "shift": pooled.errors.shift,
             },
             coords,
         ),
