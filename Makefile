@@ -60,7 +60,7 @@ demo: env ## Simulate twelve people, fit, compare and report them, and show the 
 	"$(BIN)/holmes-fit" fit runs/demo.csv --protocol weather_prediction --models flat,holmes --out runs/demo
 	"$(BIN)/holmes-fit" pool runs/demo || test $$? -eq 3
 	"$(BIN)/holmes-fit" compare runs/demo || test $$? -eq 3
-	"$(BIN)/holmes-fit" recover --from runs/demo --subjects 4 || test $$? -eq 3
+	"$(BIN)/holmes-fit" recover --from runs/demo --quick || test $$? -eq 3
 	"$(BIN)/holmes-fit" report runs/demo --force --out runs/demo.pdf
 	"$(BIN)/python" -m benchmarks.demo runs/demo runs/demo.truth.csv holmes alpha=0.25 omega=2 beta=3 lapse=0.02
 
