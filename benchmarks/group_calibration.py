@@ -7,8 +7,9 @@ interval of the frequency must hold the true one nine times in ten. And estimate
 held against the truth.
 
 People of a sequence see the same trials, and take filters of their own from a pool so large that they hardly share any.
-Run with ``python -m benchmarks.group_calibration runs/calibration``. Stopped, the same command goes on; ``--only`` does
-one of the tasks. The tables are kept in reports/pooling.
+Run with ``python -m benchmarks.group_calibration``; ``--only`` does one of the tasks. Every sequence that is done is kept
+in reports/pooling/calibration at once; stopped, the same command goes on with those that are missing, on any machine.
+The tables that are made from it are in reports/pooling.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import pandas as pd
 from scipy.stats import binom
 
 from benchmarks.earlier import ROOT
+from holmes_fit.atomic import written_whole
 from holmes_fit.lattice import Posterior
 from holmes_fit.models import find_model
 from holmes_fit.pooling import Sampling
@@ -34,7 +36,6 @@ from holmes_fit.presets import load_preset
 from holmes_fit.recovery.group_calibration import RANKED, GroupCohort, GroupStudy
 from holmes_fit.recovery.group_study import QUANTITIES
 from holmes_fit.recovery.shared_traces import FilterPool, SharedTraces, as_lattices, shared_learners
-from holmes_fit.runs import Key, Run, open_run
 from holmes_fit.uniformity import chi_square_p, ecdf_p
 from holmes_fit.workers import Failure, do_all
 
@@ -168,15 +169,54 @@ def _ends(which: str, frequency: np.ndarray) -> dict[str, float]:
     return {f"lower{which}": float(lower), f"upper{which}": float(upper)}
 
 
-def run_study(run: Run, keys: list[Key], workers: int | None) -> None:
+class Kept:
+    """What is done so far, a table a kind: a sequence is in all of them or in none.
+
+    Parameters
+    ----------
+    folder
+        Where the tables are.
+    """
+
+    KINDS = ("people", "mixtures", "groups")  # the last is written last: a sequence that is in it is done
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self.tables = {kind: self._read(kind) for kind in self.KINDS}
+
+    def _read(self, kind: str) -> pd.DataFrame:
+        path = self.folder / f"{kind}.csv"
+        return pd.read_csv(path, dtype={"condition": "string"}) if path.exists() else pd.DataFrame()
+
+    @property
+    def done(self) -> set[tuple[str, int]]:
+        groups = self.tables["groups"]
+        return set(zip(groups["task"], groups["sequence"], strict=True)) if len(groups) else set()
+
+    def add(self, job: tuple[str, int], found: dict[str, Rows]) -> None:
+        """Write the rows of a sequence, in place of any that were left when an earlier run was stopped."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        for kind in self.KINDS:
+            earlier = self.tables[kind]
+            if len(earlier):
+                earlier = earlier[(earlier["task"] != job[0]) | (earlier["sequence"] != job[1])]
+            table = pd.concat([earlier, pd.DataFrame(found[kind])], ignore_index=True)
+            if len(table):
+                table = table.sort_values(["task", "sequence", "set"], kind="stable", ignore_index=True)
+            self.tables[kind] = table
+            with written_whole(self.folder / f"{kind}.csv") as path:
+                table.to_csv(path, index=False, float_format="%.6g")
+
+
+def run_study(kept: Kept, jobs: list[tuple[str, int]], workers: int | None) -> None:
     """Do every sequence that is missing."""
-    missing = [key for key in keys if key in run.progress().missing]
+    missing = [job for job in jobs if job not in kept.done]
     begun = time.monotonic()
-    with closing(do_all(do_sequence, [(task, int(number)) for task, number in missing], workers=workers)) as results:
+    with closing(do_all(do_sequence, missing, workers=workers)) as results:
         for done, (index, found) in enumerate(results, start=1):
             if isinstance(found, Failure):
                 raise RuntimeError(f"{missing[index]}: {found.kind}: {found.message}\n{found.traceback}")
-            run.save_record(missing[index], found)
+            kept.add(missing[index], found)
             print(*missing[index], f"{done} of {len(missing)}, {(time.monotonic() - begun) / 60:.0f} min", flush=True)
 
 
@@ -287,12 +327,9 @@ def _chain_checks(own: pd.DataFrame) -> dict[str, float]:
     }
 
 
-def keep(run: Run) -> None:
+def keep(kept: Kept) -> None:
     """Write the tables of what is done so far, and print them."""
-    facts: list[Any] = [record.facts for record in run.records()]
-    groups, people, mixtures = (
-        pd.DataFrame([row for found in facts for row in found[kind]]) for kind in ("groups", "people", "mixtures")
-    )
+    groups, people, mixtures = (kept.tables[kind] for kind in ("groups", "people", "mixtures"))
     tables = {
         "sbc_summary": rank_table(groups),
         "shrinkage": shrinkage_table(people),
@@ -308,16 +345,12 @@ def keep(run: Run) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("out", type=Path)
     parser.add_argument("--only", nargs="+", choices=list(SETS), default=list(SETS))
     parser.add_argument("--workers", type=int)
     given = parser.parse_args()
-    keys: list[Key] = [(task, f"{sequence:02d}") for task in SETS for sequence in range(SEQUENCES)]
-    identity = {"seed": SEED, "sets": SETS, "mixed": MIXED, "people": PEOPLE, "filters": FILTERS}
-    identity["preset"] = load_preset("default").model_dump(mode="json")
-    with open_run(given.out, identity=identity, about={}, keys=keys) as run:
-        run_study(run, [key for key in keys if key[0] in given.only], given.workers)
-        keep(run)
+    kept = Kept(KEPT / "calibration")
+    run_study(kept, [(task, sequence) for task in given.only for sequence in range(SEQUENCES)], given.workers)
+    keep(kept)
 
 
 if __name__ == "__main__":
