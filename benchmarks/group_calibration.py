@@ -7,8 +7,8 @@ interval of the frequency must hold the true one nine times in ten. And estimate
 held against the truth.
 
 People of a sequence see the same trials, and take filters of their own from a pool so large that they hardly share any.
-Run with ``python -m benchmarks.group_calibration``; ``--only`` does one of the tasks. What is done of a sequence is kept
-in reports/pooling/calibration at once; stopped, the same command goes on with what is missing, on any machine. The
+Run with ``python -m benchmarks.group_calibration``; ``--only`` does one of the tasks. What is done of a sequence is
+kept in reports/pooling/calibration at once; stopped, the same command goes on with what is missing, on any machine. The
 tables that are made from it are in reports/pooling.
 """
 
