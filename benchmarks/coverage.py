@@ -25,13 +25,15 @@ import pandas as pd
 from scipy.stats import binom
 
 from benchmarks.earlier import ROOT
-from holmes_fit.lattice import Posterior
-from holmes_fit.models import find_model
-from holmes_fit.presets import load_preset
-from holmes_fit.recovery.shared_traces import FilterPool, SharedTraces, shared_learners
-from holmes_fit.runs import Key, Run, open_run
-from holmes_fit.uniformity import chi_square_p, ecdf_p, rank_of
-from holmes_fit.workers import Failure, do_all
+from holmes_fit._support.uniformity import chi_square_p, ecdf_p, rank_of
+from holmes_fit.fitting.lattice.posterior import Posterior
+from holmes_fit.models.registry import find_model
+from holmes_fit.runs.folder import Run, open_run
+from holmes_fit.runs.records import Key
+from holmes_fit.runs.workers.pool import Failure
+from holmes_fit.runs.workers.tasks import do_all
+from holmes_fit.settings.preset import load_preset
+from holmes_fit.studies.recovery.shared_traces import FilterPool, SharedTraces, shared_learners
 
 SEED = 2_718_281
 MODELS = ("flat", "holmes")

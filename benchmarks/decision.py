@@ -28,20 +28,22 @@ from numpy.typing import NDArray
 from scipy.special import expit, logsumexp
 
 from benchmarks.earlier import NAME, ROOT, lay_out, make_importable
-from holmes_fit.choices import choice_probability
-from holmes_fit.lattice import Explored, Task
-from holmes_fit.lattice.exploring import explore
-from holmes_fit.lattice.task import A_NODE, LATTICE, log_prior_mass, natural
-from holmes_fit.likelihood import Replicates, Traces, laplace, traces_of
+from holmes_fit.fitting.lattice.explored import Explored
+from holmes_fit.fitting.lattice.exploring import explore
+from holmes_fit.fitting.lattice.task import A_NODE, LATTICE, Task, log_prior_mass, natural
+from holmes_fit.likelihood import laplace
 from holmes_fit.likelihood.answers import halves
 from holmes_fit.likelihood.density import density_of, deviations_of, log_odds_of
-from holmes_fit.models import Observer, find_model
-from holmes_fit.presets import load_preset
-from holmes_fit.runs import Run, open_run
-from holmes_fit.simulation import simulate
-from holmes_fit.spaces import Space
-from holmes_fit.trials import MISSED, Learner
-from holmes_fit.workers import Failure, do_all
+from holmes_fit.likelihood.traces import Replicates, Traces, traces_of
+from holmes_fit.models.registry import Observer, find_model
+from holmes_fit.models.responses import choice_probability
+from holmes_fit.runs.folder import Run, open_run
+from holmes_fit.runs.workers.pool import Failure
+from holmes_fit.runs.workers.tasks import do_all
+from holmes_fit.settings.preset import load_preset
+from holmes_fit.settings.spaces import Space
+from holmes_fit.studies.simulation.people import simulate
+from holmes_fit.trials.cohorts import MISSED, Learner
 
 EARLIER = "1be3e29"
 SEED = 6_180_339
@@ -365,7 +367,7 @@ def run_study(out: Path, workers: int | None) -> None:
 
 
 def judge(out: Path) -> None:
-    from holmes_fit.runs import read_run
+    from holmes_fit.runs.folder import read_run
 
     rows = people_of(read_run(out))
     scores = scores_of(rows)

@@ -47,7 +47,7 @@ class Fault:
 
     @property
     def is_in_kernel(self) -> bool:
-        return self.file.startswith("holmes_fit/filters/")
+        return self.file.startswith("holmes_fit/models/filters/")
 
     def applied(self, source: str) -> str:
         """Return the source with the fault."""

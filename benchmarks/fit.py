@@ -11,10 +11,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from holmes_fit.fitting import fit
-from holmes_fit.simulation import simulate
-from holmes_fit.study_files import study_folder
-from holmes_fit.trials import read_cohort
+from holmes_fit._support.study_files import study_folder
+from holmes_fit.fitting.cohort import fit
+from holmes_fit.studies.simulation.people import simulate
+from holmes_fit.trials.reading import read_cohort
 
 LIMITS = {"quick": 1.25, "default": 5.0}  # minutes
 

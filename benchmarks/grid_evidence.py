@@ -14,9 +14,11 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from holmes_fit.likelihood import Replicates, likelihood_of, traces_of
-from holmes_fit.models import MODELS, Observer
-from holmes_fit.trials import Learner, read_cohort
+from holmes_fit.likelihood.answers import likelihood_of
+from holmes_fit.likelihood.traces import Replicates, traces_of
+from holmes_fit.models.registry import MODELS, Observer
+from holmes_fit.trials.cohorts import Learner
+from holmes_fit.trials.reading import read_cohort
 
 ALPHA = np.exp(np.linspace(np.log(0.05), np.log(5), 8))
 OMEGA = np.exp(np.linspace(np.log(0.02), np.log(5), 8))

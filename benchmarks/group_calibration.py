@@ -27,17 +27,18 @@ import pandas as pd
 from scipy.stats import binom
 
 from benchmarks.earlier import ROOT
-from holmes_fit.atomic import written_whole
-from holmes_fit.lattice import Posterior
-from holmes_fit.models import find_model
-from holmes_fit.pooling import Sampling
-from holmes_fit.pooling.repeated import RepeatedMixture
-from holmes_fit.presets import load_preset
-from holmes_fit.recovery.group_calibration import RANKED, GroupCohort, GroupStudy
-from holmes_fit.recovery.group_study import QUANTITIES
-from holmes_fit.recovery.shared_traces import FilterPool, SharedTraces, as_lattices, shared_learners
-from holmes_fit.uniformity import chi_square_p, ecdf_p
-from holmes_fit.workers import Failure, do_all
+from holmes_fit._support.atomic import written_whole
+from holmes_fit._support.uniformity import chi_square_p, ecdf_p
+from holmes_fit.fitting.lattice.posterior import Posterior
+from holmes_fit.groups.pooling.repeated import RepeatedMixture
+from holmes_fit.groups.pooling.sampling import Sampling
+from holmes_fit.models.registry import find_model
+from holmes_fit.runs.workers.pool import Failure
+from holmes_fit.runs.workers.tasks import do_all
+from holmes_fit.settings.preset import load_preset
+from holmes_fit.studies.recovery.group_calibration import RANKED, GroupCohort, GroupStudy
+from holmes_fit.studies.recovery.group_study import QUANTITIES
+from holmes_fit.studies.recovery.shared_traces import FilterPool, SharedTraces, as_lattices, shared_learners
 
 SEED = 3_141_592
 MODELS = ("flat", "holmes")

@@ -21,10 +21,10 @@ import numpy as np
 
 from benchmarks.earlier import NAME, lay_out, make_importable
 from benchmarks.tasks import compositional, shape_color, weather
-from holmes_fit.filters import draws, kernel
-from holmes_fit.filters.settings import Settings
-from holmes_fit.models import MODELS, LatentCauseModel, Observer
-from holmes_fit.observations import Observations, observations_from_matrix
+from holmes_fit.models.filters import draws, kernel
+from holmes_fit.models.filters.settings import Settings
+from holmes_fit.models.registry import MODELS, LatentCauseModel, Observer
+from holmes_fit.trials.observations import Observations, observations_from_matrix
 
 KEY = draws.stream_key(0, "benchmark")
 VALUES = {"alpha": 1.0, "omega": 0.5}
@@ -67,7 +67,8 @@ def earlier_kernel(revision: str, folder: Path) -> ModuleType:
     """Import the kernel of another revision beside today's."""
     lay_out(revision, folder)
     make_importable(folder)
-    return importlib.import_module(f"{NAME}.filters.kernel")
+    (path,) = (folder / NAME).rglob("filters/kernel.py")  # the room around it has moved
+    return importlib.import_module(".".join(path.relative_to(folder).with_suffix("").parts))
 
 
 def cost(earlier: ModuleType | None, seconds: float) -> None:

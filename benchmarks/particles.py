@@ -15,9 +15,10 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.grid_evidence import log_evidence
-from holmes_fit.likelihood import Replicates, traces_of
-from holmes_fit.models import MODELS, Observer
-from holmes_fit.trials import Learner, read_cohort
+from holmes_fit.likelihood.traces import Replicates, traces_of
+from holmes_fit.models.registry import MODELS, Observer
+from holmes_fit.trials.cohorts import Learner
+from holmes_fit.trials.reading import read_cohort
 
 PARTICLES = (50, 200, 2000)
 VALUES = {"alpha": 1.0, "omega": 0.5, "depth_scale": 1.0}

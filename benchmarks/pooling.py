@@ -40,15 +40,14 @@ from pytensor.graph.basic import Apply
 from pytensor.graph.op import Op
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from holmes_fit.fitting import fit
-from holmes_fit.pooling import GroupPrior, Lattices, Sampling, load_lattices
-from holmes_fit.pooling.density import Density, GroupTerm
-from holmes_fit.pooling.draws import GroupDraws, People
-from holmes_fit.pooling.lattices import MergedLattices, merge
-from holmes_fit.pooling.priors import Scaled, scaled
-from holmes_fit.pooling.sampling import nuts
-from holmes_fit.runs import read_run
-from holmes_fit.simulation import simulate
+from holmes_fit.fitting.cohort import fit
+from holmes_fit.groups.pooling.density import Density, GroupTerm
+from holmes_fit.groups.pooling.draws import GroupDraws, People
+from holmes_fit.groups.pooling.lattices import Lattices, MergedLattices, load_lattices, merge
+from holmes_fit.groups.pooling.priors import GroupPrior, Scaled, scaled
+from holmes_fit.groups.pooling.sampling import Sampling, nuts
+from holmes_fit.runs.folder import read_run
+from holmes_fit.studies.simulation.people import simulate
 
 LIMITS = {"nothing": {6: 30, 25: 60}, "everything": {6: 15, 25: 40}}  # seconds of both commands, on two cores
 ROUNDS = 2

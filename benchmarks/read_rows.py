@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from holmes_fit.protocols import read_protocol
-from holmes_fit.trials import check_data
+from holmes_fit.trials.protocols.catalogue import read_protocol
+from holmes_fit.trials.reading import check_data
 
 PROTOCOL = """
 [columns]

@@ -31,15 +31,18 @@ from scipy.special import expit, logit, logsumexp
 from scipy.stats import binom
 
 import holmes_fit as hf
-from holmes_fit.fitting import Fits, fit
+from holmes_fit.fitting.cohort import Fits, fit
 from holmes_fit.fitting.plan import code_identity
-from holmes_fit.presets import Preset, load_preset
-from holmes_fit.recovery import Recovery, Truth, in_words, plan_recovery, recover
-from holmes_fit.recovery.estimates import people_table, recovery_table
-from holmes_fit.recovery.statistics import RESAMPLES, correlation, percentiles
-from holmes_fit.runs import open_run
-from holmes_fit.trials import Learner
-from holmes_fit.workers import do_all
+from holmes_fit.runs.folder import open_run
+from holmes_fit.runs.workers.tasks import do_all
+from holmes_fit.settings.preset import Preset, load_preset
+from holmes_fit.studies.recovery.estimates import people_table, recovery_table
+from holmes_fit.studies.recovery.plan import plan_recovery
+from holmes_fit.studies.recovery.statistics import RESAMPLES, correlation, percentiles
+from holmes_fit.studies.recovery.study import Recovery, recover
+from holmes_fit.studies.recovery.truths import Truth
+from holmes_fit.studies.recovery.words import in_words
+from holmes_fit.trials.cohorts import Learner
 
 SEED = 7
 PEOPLE = 60

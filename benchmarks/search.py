@@ -20,17 +20,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from holmes_fit.fitting.lattice.explored import Explored
+from holmes_fit.fitting.lattice.exploring import explore
+from holmes_fit.fitting.lattice.posterior import posterior_of
+from holmes_fit.fitting.lattice.task import SEARCH, Task
 from holmes_fit.fitting.optimum import FINALISTS, GOALS, Effort, Point, find_optima, solve
 from holmes_fit.fitting.plan import code_identity
-from holmes_fit.lattice import Explored, Task, explore, posterior_of
-from holmes_fit.lattice.task import SEARCH
-from holmes_fit.likelihood import ChoiceLikelihood, Replicates, likelihood_of
-from holmes_fit.models import find_model
-from holmes_fit.presets import load_preset
-from holmes_fit.runs import open_run
-from holmes_fit.search import METHODS
-from holmes_fit.simulation import simulate
-from holmes_fit.workers import do_all
+from holmes_fit.fitting.search import METHODS
+from holmes_fit.likelihood.answers import ChoiceLikelihood, likelihood_of
+from holmes_fit.likelihood.traces import Replicates
+from holmes_fit.models.registry import find_model
+from holmes_fit.runs.folder import open_run
+from holmes_fit.runs.workers.tasks import do_all
+from holmes_fit.settings.preset import load_preset
+from holmes_fit.studies.simulation.people import simulate
 
 SEED = 40_000
 PAIRS = {"conditioning": 14, "compositional_2": 4, "compositional_3": 2}  # people, each with two models

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import psutil
 
-from holmes_fit.fitting import fit
+from holmes_fit.fitting.cohort import fit
 from tests.small_fits import OBSERVER, people, small_preset
 
 MODELS = ("flat", "holmes", "rescorla_wagner", "bias")

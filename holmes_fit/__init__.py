@@ -8,55 +8,55 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from holmes_fit.caches import find_room_for_caches
+from holmes_fit._support.caches import find_room_for_caches
 
 if TYPE_CHECKING:
-    from holmes_fit.cohort_traces import trace_cohort as trace_cohort
-    from holmes_fit.comparison import compare as compare
-    from holmes_fit.errors import HolmesFitError as HolmesFitError
-    from holmes_fit.errors import InputError as InputError
-    from holmes_fit.fitting import fit as fit
-    from holmes_fit.fitting import read_fits as read_fits
-    from holmes_fit.models import MODELS as MODELS
-    from holmes_fit.models import Observer as Observer
-    from holmes_fit.planning import plan as plan
-    from holmes_fit.planning import read_plan as read_plan
-    from holmes_fit.pooling import pool as pool
-    from holmes_fit.protocols import load_protocol as load_protocol
-    from holmes_fit.protocols import protocol_names as protocol_names
-    from holmes_fit.recovery import read_recovery as read_recovery
-    from holmes_fit.recovery import recover as recover
-    from holmes_fit.reporting.cohort import draw as draw
-    from holmes_fit.reporting.cohort import report as report
-    from holmes_fit.simulation import simulate as simulate
-    from holmes_fit.tracing import trace as trace
-    from holmes_fit.trials import read_cohort as read_cohort
+    from holmes_fit._support.errors import HolmesFitError as HolmesFitError
+    from holmes_fit._support.errors import InputError as InputError
+    from holmes_fit.fitting.cohort import fit as fit
+    from holmes_fit.fitting.cohort import read_fits as read_fits
+    from holmes_fit.groups.comparison.compare import compare as compare
+    from holmes_fit.groups.pooling.results import pool as pool
+    from holmes_fit.models.cohort_traces import trace_cohort as trace_cohort
+    from holmes_fit.models.registry import MODELS as MODELS
+    from holmes_fit.models.registry import Observer as Observer
+    from holmes_fit.models.tracing import trace as trace
+    from holmes_fit.reporting.cohort.drawing import draw as draw
+    from holmes_fit.reporting.cohort.writing import report as report
+    from holmes_fit.studies.planning.study import plan as plan
+    from holmes_fit.studies.planning.study import read_plan as read_plan
+    from holmes_fit.studies.recovery.study import read_recovery as read_recovery
+    from holmes_fit.studies.recovery.study import recover as recover
+    from holmes_fit.studies.simulation.people import simulate as simulate
+    from holmes_fit.trials.protocols.catalogue import load_protocol as load_protocol
+    from holmes_fit.trials.protocols.catalogue import protocol_names as protocol_names
+    from holmes_fit.trials.reading import read_cohort as read_cohort
 
 __version__ = "0.1.0"
 
 find_room_for_caches()
 
 _HOME = {
-    "HolmesFitError": "errors",
-    "InputError": "errors",
-    "MODELS": "models",
-    "Observer": "models",
-    "compare": "comparison",
-    "draw": "reporting.cohort",
-    "fit": "fitting",
-    "load_protocol": "protocols",
-    "plan": "planning",
-    "pool": "pooling",
-    "protocol_names": "protocols",
-    "read_cohort": "trials",
-    "read_fits": "fitting",
-    "read_plan": "planning",
-    "read_recovery": "recovery",
-    "recover": "recovery",
-    "report": "reporting.cohort",
-    "simulate": "simulation",
-    "trace": "tracing",
-    "trace_cohort": "cohort_traces",
+    "HolmesFitError": "_support.errors",
+    "InputError": "_support.errors",
+    "MODELS": "models.registry",
+    "Observer": "models.registry",
+    "compare": "groups.comparison.compare",
+    "draw": "reporting.cohort.drawing",
+    "fit": "fitting.cohort",
+    "load_protocol": "trials.protocols.catalogue",
+    "plan": "studies.planning.study",
+    "pool": "groups.pooling.results",
+    "protocol_names": "trials.protocols.catalogue",
+    "read_cohort": "trials.reading",
+    "read_fits": "fitting.cohort",
+    "read_plan": "studies.planning.study",
+    "read_recovery": "studies.recovery.study",
+    "recover": "studies.recovery.study",
+    "report": "reporting.cohort.writing",
+    "simulate": "studies.simulation.people",
+    "trace": "models.tracing",
+    "trace_cohort": "models.cohort_traces",
 }
 
 __all__ = [

@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable
 from typing import TypeVar
 
-from holmes_fit.errors import InputError
+from holmes_fit._support.errors import InputError
 
 T = TypeVar("T")
 

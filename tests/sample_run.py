@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from holmes_fit._support.csv_tables import write_table
 from holmes_fit.fitting.tables import FITS, MODELS
-from holmes_fit.presets import load_preset
-from holmes_fit.runs import Run, open_run
-from holmes_fit.tables import write_table
+from holmes_fit.runs.folder import Run, open_run
+from holmes_fit.settings.preset import load_preset
 
 SEED = 20
 PARAMETERS = {

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from holmes_fit.observations import Observations, observations_from_matrix
+from holmes_fit.trials.observations import Observations, observations_from_matrix
 
 
 def reversal(

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from holmes_fit.models import Observer
-from holmes_fit.presets import Preset, load_preset
-from holmes_fit.simulation import simulate
-from holmes_fit.trials import Cohort, build_cohort
+from holmes_fit.models.registry import Observer
+from holmes_fit.settings.preset import Preset, load_preset
+from holmes_fit.studies.simulation.people import simulate
+from holmes_fit.trials.cohorts import Cohort, build_cohort
 
 SMALL = """
 base = "quick"

@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 from scipy.special import softmax
 
-from holmes_fit.pooling import Lattices
-from holmes_fit.runs import Run
+from holmes_fit.groups.pooling.lattices import Lattices
+from holmes_fit.runs.folder import Run
 
 # Fine enough for posteriors to be calibrated, coarse enough for fits of a fraction of a second.
 EXACT = """
@@ -57,9 +57,9 @@ def with_short_searches(patch: pytest.MonkeyPatch) -> None:
 
 def without_figures(patch: pytest.MonkeyPatch) -> None:
     """Draw nothing, and make power a rough number."""
-    patch.setattr("holmes_fit.recovery.study.draw_figures", lambda study: None)
+    patch.setattr("holmes_fit.studies.recovery.study.draw_figures", lambda study: None)
     for name, number in (("GROUPS", 100), ("COHORTS", 10), ("GROUPS_OF_COHORT", 10)):
-        patch.setattr(f"holmes_fit.recovery.power.{name}", number)
+        patch.setattr(f"holmes_fit.studies.recovery.power.{name}", number)
 
 
 def without_pymc(patch: pytest.MonkeyPatch) -> list[str]:
@@ -91,7 +91,7 @@ def without_pymc(patch: pytest.MonkeyPatch) -> list[str]:
         )
 
     for fake in (pool_people, write_pooled, mix_models):
-        patch.setattr(f"holmes_fit.recovery.pooled.{fake.__name__}", fake)
+        patch.setattr(f"holmes_fit.studies.recovery.pooled.{fake.__name__}", fake)
     return made
 
 

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from holmes_fit.fitting import fit
-from holmes_fit.pooling import Sampling
-from holmes_fit.trials import read_cohort
+from holmes_fit.fitting.cohort import fit
+from holmes_fit.groups.pooling.sampling import Sampling
+from holmes_fit.trials.reading import read_cohort
 from tests.small_fits import OBSERVER, SMALL
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -50,7 +50,7 @@ def draw_groups_from_their_priors(patch: pytest.MonkeyPatch) -> None:
     """Let every group be a draw from about the middle of its prior: NUTS, which takes longer, has tests of its own."""
     import arviz as az
 
-    from holmes_fit.pooling.density import Density
+    from holmes_fit.groups.pooling.density import Density
 
     def nuts(density: Density, sampling: Sampling, on_step: object = None) -> az.InferenceData:
         shape = (sampling.chains, FEW_DRAWS)
@@ -58,4 +58,4 @@ def draw_groups_from_their_priors(patch: pytest.MonkeyPatch) -> None:
         stats = {"diverging": np.zeros(shape, dtype=bool)}
         return az.from_dict(density.variables(points), sample_stats=stats, coords=density.coords, dims=density.dims)
 
-    patch.setattr(import_module("holmes_fit.pooling.sampling"), "nuts", nuts)
+    patch.setattr(import_module("holmes_fit.groups.pooling.sampling"), "nuts", nuts)

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from scipy import stats
 from scipy.special import expit, logit
 
-from holmes_fit.pooling.behaviour import COLUMNS, behaviour_in_words, regress, regress_behaviour, right_answers
-from holmes_fit.simulation import simulate
-from holmes_fit.trials import Cohort, build_cohort
+from holmes_fit.groups.pooling.behaviour import COLUMNS, behaviour_in_words, regress, regress_behaviour, right_answers
+from holmes_fit.studies.simulation.people import simulate
+from holmes_fit.trials.cohorts import Cohort, build_cohort
 
 SEED = 20264
 Answers = tuple[NDArray[np.float64], NDArray[np.intp]]

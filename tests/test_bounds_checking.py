@@ -57,9 +57,9 @@ def stress_runs() -> Iterator[dict[str, Any]]:
 
 
 def run_within_bounds(run: dict[str, Any]) -> None:
-    from holmes_fit.filters import kernel
-    from holmes_fit.filters.draws import stream_key
-    from holmes_fit.models import MODELS, LatentCauseModel, Observer
+    from holmes_fit.models.filters import kernel
+    from holmes_fit.models.filters.draws import stream_key
+    from holmes_fit.models.registry import MODELS, LatentCauseModel, Observer
     from tests.sequences import reversal
 
     model = MODELS[run["model"]]

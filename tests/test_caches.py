@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from holmes_fit.caches import set_pytensor_flag
+from holmes_fit._support.caches import set_pytensor_flag
 
 ROOT = Path(__file__).parent.parent
 USUAL = ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "MPLCONFIGDIR", "PYTENSOR_FLAGS")
@@ -19,7 +19,7 @@ COMPILE = """
 import sys
 sys.path.insert(0, sys.argv[1])
 import numpy as np
-from holmes_fit.filters import draws
+from holmes_fit.models.filters import draws
 draws.unit(np.uint64(1), np.uint64(2))
 print(draws.__file__)
 """
@@ -30,11 +30,11 @@ NAMES = "import os, holmes_fit; print(os.environ.get('XDG_CACHE_HOME'))"
 def installed(tmp_path: Path) -> Path:
     """A package, or what matters of it, beside whose sources nothing can be written."""
     package = tmp_path / "installed" / "holmes_fit"
-    (package / "filters").mkdir(parents=True)
-    for name in ("__init__.py", "caches.py", "filters/draws.py"):
+    (package / "models" / "filters").mkdir(parents=True)
+    (package / "_support").mkdir()
+    for name in ("__init__.py", "_support/caches.py", "models/filters/draws.py"):
         shutil.copy(ROOT / "holmes_fit" / name, package / name)
-    (package / "filters" / "__init__.py").touch()
-    (package / "filters" / "__pycache__").write_text("no folder, so that not even root can write here")
+    (package / "models" / "filters" / "__pycache__").write_text("no folder, so that not even root can write here")
     return package
 
 
@@ -79,7 +79,7 @@ def test_a_temporary_folder_takes_the_place_of_a_home(installed: Path, temporary
 
 def test_libraries_load_without_a_home(temporary: Path, no_home: Path) -> None:
     python(
-        "import holmes_fit.pooling.model, holmes_fit.comparison, matplotlib.pyplot, pytensor as p; p.config.compiledir",
+        "import holmes_fit.groups.pooling.model, matplotlib.pyplot, pytensor as p; p.config.compiledir",
         HOME=no_home,
         TMPDIR=temporary,
     )

@@ -22,14 +22,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from holmes_fit.lattice.task import A_NODE, LATTICE
-from holmes_fit.likelihood import Replicates, Traces
-from holmes_fit.models import MODELS
-from holmes_fit.presets import Preset, load_preset
-from holmes_fit.recovery.calibration import FAILS, PASSES, SBC, TOO_FEW, sbc_summary
-from holmes_fit.recovery.shared_traces import SharedTask, SharedTraces, node_traces, shared_learners
-from holmes_fit.trials import Learner
-from holmes_fit.uniformity import rank_of
+from holmes_fit._support.uniformity import rank_of
+from holmes_fit.fitting.lattice.task import A_NODE, LATTICE
+from holmes_fit.likelihood.traces import Replicates, Traces
+from holmes_fit.models.registry import MODELS
+from holmes_fit.settings.preset import Preset, load_preset
+from holmes_fit.studies.recovery.calibration import FAILS, PASSES, SBC, TOO_FEW, sbc_summary
+from holmes_fit.studies.recovery.shared_traces import SharedTask, SharedTraces, node_traces, shared_learners
+from holmes_fit.trials.cohorts import Learner
 
 SEED = 91
 DRAWS = 99

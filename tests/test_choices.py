@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from holmes_fit.choices import BETA, BIAS, LAPSE, choice_probability, response_parameters
+from holmes_fit.models.responses import BETA, BIAS, LAPSE, choice_probability, response_parameters
 
 
 @pytest.mark.parametrize("p_hat", [0.01, 0.3, 0.5, 0.9])

@@ -15,8 +15,8 @@ import pytest
 
 from holmes_fit.cli import check, main, simulate, trace
 from holmes_fit.cli.check_text import sparkline
-from holmes_fit.models import Observer
-from holmes_fit.protocols import protocol_names, read_protocol
+from holmes_fit.models.registry import Observer
+from holmes_fit.trials.protocols.catalogue import protocol_names, read_protocol
 
 ODD_NAMES = [
     "../x",
@@ -124,7 +124,7 @@ def raising(error: BaseException):
 
 
 def test_ctrl_c_ends_with_130(data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holmes_fit.trials.check_data", raising(KeyboardInterrupt()))
+    monkeypatch.setattr("holmes_fit.trials.reading.check_data", raising(KeyboardInterrupt()))
     code, _, err = run(capsys, "check", data, "--protocol", "shepard")
     assert code == 130
     assert "Traceback" not in err
@@ -133,7 +133,7 @@ def test_ctrl_c_ends_with_130(data: Path, capsys: pytest.CaptureFixture[str], mo
 def test_an_unexpected_error_is_one_line(
     data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holmes_fit.trials.check_data", raising(RuntimeError("boom")))
+    monkeypatch.setattr("holmes_fit.trials.reading.check_data", raising(RuntimeError("boom")))
     code, _, err = run(capsys, "check", data, "--protocol", "shepard")
     assert code == 1
     assert err == "unexpected error, RuntimeError: boom. Add --debug to the command to see where.\n"
@@ -373,7 +373,7 @@ def test_outputs_are_checked_before_anything_is_done(
     name: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "d.csv").mkdir()
-    monkeypatch.setattr("holmes_fit.simulation.simulate", raising(AssertionError("too late")))
+    monkeypatch.setattr("holmes_fit.studies.simulation.people.simulate", raising(AssertionError("too late")))
     code, _, err = run(capsys, *SIMULATE, "--force", "--out", tmp_path / name)
     assert code == 2
     assert message in err

@@ -15,19 +15,20 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from holmes_fit._support.errors import HolmesFitError, InputError
 from holmes_fit.cli import main
 from holmes_fit.cli.fit import fit
-from holmes_fit.errors import HolmesFitError, InputError
 from holmes_fit.fitting import cohort, forecast
+from holmes_fit.fitting.lattice.nodes import first_nodes, grid_nodes
+from holmes_fit.fitting.lattice.task import Task
 from holmes_fit.fitting.person import PersonFit, fit_person
 from holmes_fit.fitting.plan import plan_fit
-from holmes_fit.lattice import Task
-from holmes_fit.lattice.nodes import first_nodes, grid_nodes
-from holmes_fit.models import MODELS, LatentCauseModel, Observer
-from holmes_fit.presets import Preset, load_preset
-from holmes_fit.runs import open_run, read_run
-from holmes_fit.trials import Cohort, write_trials
-from holmes_fit.workers import LOST, Failure
+from holmes_fit.models.registry import MODELS, LatentCauseModel, Observer
+from holmes_fit.runs.folder import open_run, read_run
+from holmes_fit.runs.workers.pool import LOST, Failure
+from holmes_fit.settings.preset import Preset, load_preset
+from holmes_fit.trials.cohorts import Cohort
+from holmes_fit.trials.writing import write_trials
 from tests.small_fits import OBSERVER, OBSERVER_OPTIONS, people, small_preset, with_choices
 
 POSIX_ONLY = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
@@ -100,7 +101,7 @@ def test_a_cluster_that_is_not_there_is_refused_before_anything_is_written(
     study: Study, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("distributed")
-    monkeypatch.setattr("holmes_fit.workers.cluster.CONNECT_SECONDS", 1)
+    monkeypatch.setattr("holmes_fit.runs.workers.cluster.CONNECT_SECONDS", 1)
     code, _, err = run(capsys, *study.command("--dask", "tcp://127.0.0.1:1"))
     assert (code, study.out.exists()) == (2, False)
     assert "option --dask: saw 'tcp://127.0.0.1:1'" in err

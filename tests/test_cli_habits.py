@@ -14,14 +14,14 @@ from typing import Any
 import pytest
 import typer
 
-from holmes_fit import replication, trials
 from holmes_fit.cli import app, main
 from holmes_fit.cli.app import ORDER
 from holmes_fit.fitting import cohort
+from holmes_fit.fitting.lattice.task import Task
 from holmes_fit.fitting.person import PersonFit
-from holmes_fit.lattice import Task
-from holmes_fit.presets import Preset
-from holmes_fit.trials import write_trials
+from holmes_fit.settings.preset import Preset
+from holmes_fit.trials import reading
+from holmes_fit.trials.writing import write_trials
 from tests.sample_run import Sample, make_run
 from tests.small_fits import people, small_preset
 
@@ -242,16 +242,12 @@ def test_ctrl_c_ends_with_130(study: Path, capsys: pytest.CaptureFixture[str], m
         130,
         "Stopped. What is done is safe in run; the same command goes on from there.",
     )
-    monkeypatch.setattr(trials, "check_data", raising(KeyboardInterrupt()))
+    monkeypatch.setattr(reading, "check_data", raising(KeyboardInterrupt()))
     assert run(capsys, *CHECK) == (130, "", "Stopped.\n")
     in_compiled_code = SystemError("returned a result with an exception set")
     in_compiled_code.__cause__ = KeyboardInterrupt()
-    monkeypatch.setattr(trials, "check_data", raising(in_compiled_code))
+    monkeypatch.setattr(reading, "check_data", raising(in_compiled_code))
     assert run(capsys, *CHECK) == (130, "", "Stopped.\n")
-    monkeypatch.setattr(replication, "replicate", raising(KeyboardInterrupt()))
-    assert asked(capsys, "replicate", "forward", "--out", "again")["error"] == (
-        "Stopped. What is done is safe in again; the same command goes on from there."
-    )
 
 
 @pytest.mark.parametrize("afterwards", ["time.sleep(600)", "1 / 0"])
@@ -259,10 +255,10 @@ def test_ctrl_c_is_heard_where_python_cannot_raise_it(afterwards: str) -> None:
     """As in callbacks of the compiler, where it would be printed and ignored, or lead to some error."""
     script = f"""
 import ctypes, signal, time
-from holmes_fit import trials
+from holmes_fit.trials import reading
 from holmes_fit.__main__ import main
 interrupted = ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(signal.SIGINT))
-trials.check_data = lambda *_: [interrupted(), {afterwards}]
+reading.check_data = lambda *_: [interrupted(), {afterwards}]
 main()
 """
     done = subprocess.run([sys.executable, "-c", script, *CHECK], timeout=60, **CAPTURED)
@@ -286,13 +282,13 @@ main()
 
 def test_errors_that_python_ignores_are_for_debugging() -> None:
     script = """
-from holmes_fit import trials
+from holmes_fit.trials import reading
 from holmes_fit.__main__ import main
 class Broken:
     def __del__(self):
         raise AttributeError("half built")
-check_data = trials.check_data
-trials.check_data = lambda *given: [Broken(), check_data(*given)][1]
+check_data = reading.check_data
+reading.check_data = lambda *given: [Broken(), check_data(*given)][1]
 main()
 """
     quiet, loud = (
@@ -321,7 +317,7 @@ def test_the_package_is_a_program() -> None:
 def test_what_nobody_expects_is_one_line(
     study: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trials, "check_data", raising(RuntimeError("boom")))
+    monkeypatch.setattr(reading, "check_data", raising(RuntimeError("boom")))
     said = asked(capsys, *CHECK)
     assert (said["exit_code"], said["command"]) == (1, "check")
     assert said["error"] == "unexpected error, RuntimeError: boom. Add --debug to the command to see where."
@@ -333,8 +329,8 @@ def test_what_nobody_expects_is_one_line(
 def test_what_a_library_prints_is_no_json(
     study: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    check_data = trials.check_data
-    monkeypatch.setattr(trials, "check_data", lambda *given: print("hello") or check_data(*given))
+    check_data = reading.check_data
+    monkeypatch.setattr(reading, "check_data", lambda *given: print("hello") or check_data(*given))
     assert asked(capsys, *CHECK)["subjects"] == 2
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from dataclasses import asdict
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,13 +13,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from holmes_fit import comparison, simulate
+from holmes_fit import simulate
 from holmes_fit.cli import main
 from holmes_fit.cli.options import pooling_of
-from holmes_fit.fitting import fit
-from holmes_fit.pooling import Diagnostics, GroupPrior, Sampling, load_lattices, read_pooled
-from holmes_fit.presets import PoolingSettings, load_preset
-from holmes_fit.runs import open_run, read_run
+from holmes_fit.fitting.cohort import fit
+from holmes_fit.groups.comparison import words
+from holmes_fit.groups.pooling.lattices import load_lattices
+from holmes_fit.groups.pooling.priors import GroupPrior
+from holmes_fit.groups.pooling.results import read_pooled
+from holmes_fit.groups.pooling.sampling import Diagnostics, Sampling
+from holmes_fit.runs.folder import open_run, read_run
+from holmes_fit.settings.pooling import PoolingSettings
+from holmes_fit.settings.preset import load_preset
 
 SEED = 20264
 GOOD, BAD = Diagnostics(0, 1.001, 900, 900), Diagnostics(2, 1.001, 900, 900)
@@ -146,8 +152,9 @@ def test_a_comparison_ends_as_its_diagnostics_say(
         warnings=[],
     )
     given: dict[str, object] = {}
-    monkeypatch.setattr(comparison, "compare", lambda *names, **options: given.update(options, names=names) or found)
-    monkeypatch.setattr(comparison, "in_words", lambda _: "half of them")
+    compare = import_module("holmes_fit.groups.comparison.compare")
+    monkeypatch.setattr(compare, "compare", lambda *names, **options: given.update(options, names=names) or found)
+    monkeypatch.setattr(words, "in_words", lambda _: "half of them")
     command = ["compare", "runs/pilot", "--models", "flat, holmes", "--by", "site", "--leave-out", "s1", "--seed", 5]
     ended, out, err = call(capsys, *command)
     assert (ended, out) == (code, "half of them\n")

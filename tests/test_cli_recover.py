@@ -13,14 +13,16 @@ import pytest
 
 from holmes_fit.cli import main
 from holmes_fit.cli.recover import recover
-from holmes_fit.fitting import cohort, fit
+from holmes_fit.fitting import cohort
+from holmes_fit.fitting.cohort import fit
+from holmes_fit.fitting.lattice.task import Task
 from holmes_fit.fitting.person import PersonFit, fit_person
-from holmes_fit.lattice import Task
-from holmes_fit.models import Observer
-from holmes_fit.presets import Preset
-from holmes_fit.recovery import read_recovery, study
-from holmes_fit.runs import read_run
-from holmes_fit.trials import write_trials
+from holmes_fit.models.registry import Observer
+from holmes_fit.runs.folder import read_run
+from holmes_fit.settings.preset import Preset
+from holmes_fit.studies.recovery import study
+from holmes_fit.studies.recovery.study import read_recovery
+from holmes_fit.trials.writing import write_trials
 from tests.small_fits import OBSERVER, OBSERVER_OPTIONS, people, small_preset
 from tests.small_recovery import with_short_searches, without_figures, without_pymc
 
@@ -142,7 +144,7 @@ def test_ctrl_c_ends_with_130_and_the_same_command_goes_on(
 def test_a_lost_worker_ends_with_1(
     small: Study, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from holmes_fit.workers import LOST, Failure
+    from holmes_fit.runs.workers.pool import LOST, Failure
 
     lost = {("bias", "bias_001"): Failure(LOST, "its process died 3 times")}
     monkeypatch.setattr(study, "carry_out", lambda *_, **__: lost)

@@ -12,16 +12,16 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp
 
 from holmes_fit import simulate
-from holmes_fit.comparison import compare, in_words
-from holmes_fit.comparison.compare import _chosen
-from holmes_fit.comparison.omnibus import exceedance, frequencies_by_group, omnibus_risk, protected
-from holmes_fit.comparison.tables import _mixture_columns
-from holmes_fit.errors import InputError
-from holmes_fit.fitting import fit
-from holmes_fit.models import MODELS
-from holmes_fit.numbers import probability
-from holmes_fit.pooling import Sampling
-from holmes_fit.runs import Run, read_run
+from holmes_fit._support.errors import InputError
+from holmes_fit._support.numbers import probability
+from holmes_fit.fitting.cohort import fit
+from holmes_fit.groups.comparison.compare import _chosen, compare
+from holmes_fit.groups.comparison.omnibus import exceedance, frequencies_by_group, omnibus_risk, protected
+from holmes_fit.groups.comparison.tables import _mixture_columns
+from holmes_fit.groups.comparison.words import in_words
+from holmes_fit.groups.pooling.sampling import Sampling
+from holmes_fit.models.registry import MODELS
+from holmes_fit.runs.folder import Run, read_run
 
 SEED = 20263
 RNG = np.random.default_rng(SEED)
@@ -176,7 +176,7 @@ def test_what_has_not_changed_is_neither_sampled_nor_simulated_again(
     first = compare(fitted, sampling=sampling, datasets=20)
     before = {path.name: path.read_bytes() for path in fitted.root.glob("*.csv")}
     counted: list[object] = []
-    module = import_module("holmes_fit.comparison.compare")
+    module = import_module("holmes_fit.groups.comparison.compare")
     simulating = module.predictive_checks
     monkeypatch.setattr(
         module, "predictive_checks", lambda *given, **options: counted.append(1) or simulating(*given, **options)

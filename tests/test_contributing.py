@@ -11,10 +11,10 @@ from typing import Any
 import matplotlib as mpl
 import pytest
 
-from holmes_fit.models import MODELS
-from holmes_fit.protocols.catalogue import read_protocol
+from holmes_fit.models.registry import MODELS
 from holmes_fit.reporting.cohort.catalogue import PAGES
-from holmes_fit.trials import read_cohort
+from holmes_fit.trials.protocols.catalogue import read_protocol
+from holmes_fit.trials.reading import read_cohort
 from tests.documents import ROOT, blocks, run_python
 from tests.sample_run import Sample, make_run
 

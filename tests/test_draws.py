@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import chi2_contingency, chisquare, kstest, spearmanr
 
-from holmes_fit.filters import draws
+from holmes_fit.models.filters import draws
 
 SEED = 20240917
 FALSE_ALARM_RATE = 1e-3  # of all statistical tests of this file together, if the draws are uniform and independent

@@ -9,9 +9,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from holmes_fit._support.study_files import study_folder
 from holmes_fit.cli import main
-from holmes_fit.study_files import study_folder
-from holmes_fit.trials import check_data
+from holmes_fit.trials.reading import check_data
 
 ROOT = Path(__file__).resolve().parent.parent
 COHORTS = {"compositional_3": 24, "weather_prediction": 20}

@@ -16,15 +16,17 @@ import pytest
 from scipy.special import expit
 
 import holmes_fit
-from holmes_fit.choices import choice_probability
-from holmes_fit.fitting import Fits, fit, read_fits
+from holmes_fit._support.study_files import PACKAGE
+from holmes_fit.fitting.cohort import Fits, fit, read_fits
 from holmes_fit.fitting.plan import CODE
 from holmes_fit.fitting.tables import TREES, cue_names
-from holmes_fit.presets import load_preset
-from holmes_fit.protocols import Protocol, load_protocol
-from holmes_fit.runs import read_run
-from holmes_fit.study_files import PACKAGE
-from holmes_fit.trials import Cohort, build_cohort, read_cohort
+from holmes_fit.models.responses import choice_probability
+from holmes_fit.runs.folder import read_run
+from holmes_fit.settings.preset import load_preset
+from holmes_fit.trials.cohorts import Cohort, build_cohort
+from holmes_fit.trials.protocols.catalogue import load_protocol
+from holmes_fit.trials.protocols.schema import Protocol
+from holmes_fit.trials.reading import read_cohort
 from tests.small_fits import OBSERVER, exact_preset, in_other_order, people, small_preset
 
 SEED = 5

@@ -14,14 +14,16 @@ from typing import Any
 
 import pytest
 
-from holmes_fit.errors import HolmesFitError, InputError
-from holmes_fit.fitting import Fits, cohort, fit
+from holmes_fit._support.errors import HolmesFitError, InputError
+from holmes_fit.fitting import cohort
+from holmes_fit.fitting.cohort import Fits, fit
+from holmes_fit.fitting.lattice.task import Task
 from holmes_fit.fitting.person import PersonFit, fit_person
-from holmes_fit.lattice import Task
-from holmes_fit.presets import Preset
-from holmes_fit.runs import read_run
-from holmes_fit.trials import Cohort, build_cohort, write_trials
-from holmes_fit.workers import LOST, Failure
+from holmes_fit.runs.folder import read_run
+from holmes_fit.runs.workers.pool import LOST, Failure
+from holmes_fit.settings.preset import Preset
+from holmes_fit.trials.cohorts import Cohort, build_cohort
+from holmes_fit.trials.writing import write_trials
 from tests.small_fits import OBSERVER, OBSERVER_OPTIONS, people, small_preset, with_choices
 
 POSIX_ONLY = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")

@@ -10,13 +10,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from holmes_fit.errors import InputError
-from holmes_fit.models import MODELS
-from holmes_fit.presets import load_preset, preset_names
-from holmes_fit.protocols import protocol_file, protocol_names, read_protocol
-from holmes_fit.protocols.generators import generate_trials
-from holmes_fit.study_files import study_folder
-from holmes_fit.trials import MISSED, Cohort, build_cohort, cohort_summary, learning_curve, read_cohort, write_trials
+from holmes_fit._support.errors import InputError
+from holmes_fit._support.study_files import study_folder
+from holmes_fit.models.registry import MODELS
+from holmes_fit.settings.preset import load_preset, preset_names
+from holmes_fit.trials.cohorts import MISSED, Cohort, build_cohort
+from holmes_fit.trials.protocols.catalogue import protocol_file, protocol_names, read_protocol
+from holmes_fit.trials.protocols.generators import generate_trials
+from holmes_fit.trials.reading import read_cohort
+from holmes_fit.trials.summaries import cohort_summary, learning_curve
+from holmes_fit.trials.writing import write_trials
 from tests.fuzzing import EFFORT, assert_clear, mutated, rng_for, tried
 
 PROTOCOL = """

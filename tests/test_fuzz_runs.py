@@ -11,13 +11,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from holmes_fit._support.errors import InputError
 from holmes_fit.cli.fit_text import status_text
-from holmes_fit.errors import InputError
-from holmes_fit.fitting import fit, read_fits
-from holmes_fit.pooling.lattices import load_lattices
-from holmes_fit.runs import Run, read_run
+from holmes_fit.fitting.cohort import fit, read_fits
+from holmes_fit.groups.pooling.lattices import load_lattices
+from holmes_fit.runs.folder import Run, read_run
 from holmes_fit.runs.manifest import MANIFEST
-from holmes_fit.simulation import simulate
+from holmes_fit.studies.simulation.people import simulate
 from tests.fuzzing import EFFORT, assert_clear, mutated, rng_for, tried
 from tests.small_fits import small_preset
 

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from holmes_fit.errors import InputError
-from holmes_fit.protocols import load_protocol, protocol_names, read_protocol
-from holmes_fit.protocols.generators import SHEPARD_CATEGORY, generate_trials
+from holmes_fit._support.errors import InputError
 from holmes_fit.trials.cohorts import build_cohort, encode_cues
+from holmes_fit.trials.protocols.catalogue import load_protocol, protocol_names, read_protocol
+from holmes_fit.trials.protocols.generators import SHEPARD_CATEGORY, generate_trials
 
 
 def generate(name: str, seed: int = 0) -> pd.DataFrame:

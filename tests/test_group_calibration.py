@@ -10,22 +10,30 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from scipy.stats import norm
 
-from holmes_fit.lattice import Task, explore, posterior_of
-from holmes_fit.lattice.task import A_NODE, LATTICE
-from holmes_fit.likelihood import Replicates
-from holmes_fit.models import find_model
-from holmes_fit.parameters import Parameter
-from holmes_fit.pooling import GroupPrior, Lattices, Sampling, draws
-from holmes_fit.pooling.draws import GroupDraws, People, node_weights
-from holmes_fit.pooling.lattices import merge
-from holmes_fit.pooling.priors import draw_prior, scaled
-from holmes_fit.pooling.repeated import RepeatedGroup, RepeatedMixture
-from holmes_fit.populations import Population
-from holmes_fit.presets import Preset, load_preset
-from holmes_fit.recovery.group_calibration import RANKED, draw_people, ranks
-from holmes_fit.recovery.shared_traces import SharedTask, SharedTraces, as_lattices, node_traces, shared_learners
-from holmes_fit.spaces import FreeParameter
-from holmes_fit.uniformity import chi_square_p, ecdf_p
+from holmes_fit._support.uniformity import chi_square_p, ecdf_p
+from holmes_fit.fitting.lattice.exploring import explore
+from holmes_fit.fitting.lattice.posterior import posterior_of
+from holmes_fit.fitting.lattice.task import A_NODE, LATTICE, Task
+from holmes_fit.groups.pooling import draws
+from holmes_fit.groups.pooling.draws import GroupDraws, People, node_weights
+from holmes_fit.groups.pooling.lattices import Lattices, merge
+from holmes_fit.groups.pooling.priors import GroupPrior, draw_prior, scaled
+from holmes_fit.groups.pooling.repeated import RepeatedGroup, RepeatedMixture
+from holmes_fit.groups.pooling.sampling import Sampling
+from holmes_fit.likelihood.traces import Replicates
+from holmes_fit.models.parameters import Parameter
+from holmes_fit.models.registry import find_model
+from holmes_fit.settings.populations import Population
+from holmes_fit.settings.preset import Preset, load_preset
+from holmes_fit.settings.spaces import FreeParameter
+from holmes_fit.studies.recovery.group_calibration import RANKED, draw_people, ranks
+from holmes_fit.studies.recovery.shared_traces import (
+    SharedTask,
+    SharedTraces,
+    as_lattices,
+    node_traces,
+    shared_learners,
+)
 from tests.test_pooling_mixture import FREQUENCY, exact_mass
 from tests.toy_lattices import point_lattices
 

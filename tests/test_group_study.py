@@ -8,15 +8,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from holmes_fit._support.errors import InputError
 from holmes_fit.cli import main
-from holmes_fit.errors import InputError
 from holmes_fit.fitting.plan import plan_fit
-from holmes_fit.presets import Preset, load_preset
-from holmes_fit.recovery import group_study, plan_recovery
-from holmes_fit.recovery import study as studies
-from holmes_fit.recovery.calibration import SBC
-from holmes_fit.recovery.group_calibration import RANKED, GroupCohort, GroupStudy
-from holmes_fit.recovery.group_study import (
+from holmes_fit.runs.folder import read_run
+from holmes_fit.settings.preset import Preset, load_preset
+from holmes_fit.studies.recovery import group_study
+from holmes_fit.studies.recovery import study as studies
+from holmes_fit.studies.recovery.calibration import SBC
+from holmes_fit.studies.recovery.group_calibration import RANKED, GroupCohort, GroupStudy
+from holmes_fit.studies.recovery.group_study import (
     COHORT,
     TRACES,
     GroupPlan,
@@ -25,9 +26,9 @@ from holmes_fit.recovery.group_study import (
     group_ranks,
     plan_groups,
 )
-from holmes_fit.recovery.shared_traces import node_traces
-from holmes_fit.runs import read_run
-from holmes_fit.simulation import simulate
+from holmes_fit.studies.recovery.plan import plan_recovery
+from holmes_fit.studies.recovery.shared_traces import node_traces
+from holmes_fit.studies.simulation.people import simulate
 from tests.small_recovery import without_figures
 
 SEED = 4
@@ -61,7 +62,7 @@ def pooled(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, int]]:
 
     monkeypatch.setattr(GroupStudy, "cohort", cohort)
     few = lambda *task, observer: node_traces(*task, pool=2, observer=observer)  # noqa: E731
-    monkeypatch.setattr("holmes_fit.recovery.group_study.node_traces", few)
+    monkeypatch.setattr("holmes_fit.studies.recovery.group_study.node_traces", few)
     return groups
 
 

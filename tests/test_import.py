@@ -40,9 +40,9 @@ def test_every_public_name_is_listed_and_loads() -> None:
 
 
 def test_names_lead_to_the_same_objects() -> None:
-    from holmes_fit.errors import HolmesFitError, InputError
-    from holmes_fit.models import MODELS
-    from holmes_fit.tracing import trace
+    from holmes_fit._support.errors import HolmesFitError, InputError
+    from holmes_fit.models.registry import MODELS
+    from holmes_fit.models.tracing import trace
 
     assert holmes_fit.trace is trace
     assert holmes_fit.MODELS is MODELS

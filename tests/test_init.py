@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from holmes_fit._support.errors import InputError
 from holmes_fit.cli import main
-from holmes_fit.errors import InputError
-from holmes_fit.new_study import EXAMPLE, PROTOCOL, create_study
-from holmes_fit.presets import load_preset
-from holmes_fit.protocols import load_protocol
-from holmes_fit.protocols.schema import Columns, Exclusions
-from holmes_fit.trials import check_data
+from holmes_fit.settings.preset import load_preset
+from holmes_fit.trials.new_study import EXAMPLE, PROTOCOL, create_study
+from holmes_fit.trials.protocols.catalogue import load_protocol
+from holmes_fit.trials.protocols.schema import Columns, Exclusions
+from holmes_fit.trials.reading import check_data
 
 
 def run(*arguments: str) -> object:

@@ -10,19 +10,20 @@ import pytest
 from scipy.special import logit, logsumexp
 from scipy.stats import binom, norm
 
-from holmes_fit.choices import choice_probability
-from holmes_fit.cohort_traces import learner_key
+from holmes_fit.fitting.lattice.explored import Explored
+from holmes_fit.fitting.lattice.exploring import explore
+from holmes_fit.fitting.lattice.nodes import KERNEL, first_nodes, grid_nodes
+from holmes_fit.fitting.lattice.posterior import Posterior, jackknife, posterior_of
+from holmes_fit.fitting.lattice.task import A_NODE, LATTICE, SCORE, SEARCH, SELECTION, Task, log_prior_mass
 from holmes_fit.fitting.person import _at_bound, fit_person
-from holmes_fit.lattice import Explored, Posterior, Task, explore, posterior_of
-from holmes_fit.lattice.nodes import KERNEL, first_nodes, grid_nodes
-from holmes_fit.lattice.posterior import jackknife
-from holmes_fit.lattice.task import A_NODE, LATTICE, SCORE, SEARCH, SELECTION, log_prior_mass
-from holmes_fit.models import MODELS, Observer
-from holmes_fit.pooling.draws import GroupDraws, People
-from holmes_fit.pooling.lattices import Lattices
-from holmes_fit.presets import Preset, load_preset, with_fixed
-from holmes_fit.simulation import simulate
-from holmes_fit.spaces import FreeParameter, Space
+from holmes_fit.groups.pooling.draws import GroupDraws, People
+from holmes_fit.groups.pooling.lattices import Lattices
+from holmes_fit.models.cohort_traces import learner_key
+from holmes_fit.models.registry import MODELS, Observer
+from holmes_fit.models.responses import choice_probability
+from holmes_fit.settings.preset import Preset, load_preset, with_fixed
+from holmes_fit.settings.spaces import FreeParameter, Space
+from holmes_fit.studies.simulation.people import simulate
 
 DEFAULT = load_preset("default")
 QUICK = load_preset("quick")

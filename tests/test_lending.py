@@ -10,10 +10,10 @@ import pytest
 from numpy.typing import NDArray
 from scipy.special import expit, logit, logsumexp
 
-from holmes_fit.choices import choice_probability
-from holmes_fit.lattice import Explored, Task, explore, posterior_of
-from holmes_fit.lattice import explored as explored_module
-from holmes_fit.lattice.nodes import (
+from holmes_fit.fitting.lattice import explored as explored_module
+from holmes_fit.fitting.lattice.explored import Explored
+from holmes_fit.fitting.lattice.exploring import explore
+from holmes_fit.fitting.lattice.nodes import (
     KERNEL,
     MOST_COARSE,
     MOST_KNOTS,
@@ -23,13 +23,17 @@ from holmes_fit.lattice.nodes import (
     grid_nodes,
     lending,
 )
-from holmes_fit.lattice.task import A_NODE, LATTICE
-from holmes_fit.likelihood import Replicates, Response, Traces, laplace
+from holmes_fit.fitting.lattice.posterior import posterior_of
+from holmes_fit.fitting.lattice.task import A_NODE, LATTICE, Task
+from holmes_fit.likelihood import laplace
+from holmes_fit.likelihood.answers import Response
 from holmes_fit.likelihood.density import density_of, deviations_of, log_odds_of
-from holmes_fit.models import MODELS
-from holmes_fit.presets import load_preset
-from holmes_fit.simulation import simulate
-from holmes_fit.spaces import FreeParameter, Space
+from holmes_fit.likelihood.traces import Replicates, Traces
+from holmes_fit.models.registry import MODELS
+from holmes_fit.models.responses import choice_probability
+from holmes_fit.settings.preset import load_preset
+from holmes_fit.settings.spaces import FreeParameter, Space
+from holmes_fit.studies.simulation.people import simulate
 
 SEED = 20264
 QUICK = load_preset("quick")

@@ -8,19 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from holmes_fit.choices import choice_probability
-from holmes_fit.likelihood import (
-    AS_PREDICTED,
-    ChoiceLikelihood,
-    Replicates,
-    Response,
-    Traces,
-    likelihood_of,
-    traces_of,
-)
-from holmes_fit.likelihood.answers import halves
-from holmes_fit.models import MODELS, Observer
-from holmes_fit.simulation import simulate
+from holmes_fit.likelihood.answers import AS_PREDICTED, ChoiceLikelihood, Response, halves, likelihood_of
+from holmes_fit.likelihood.traces import Replicates, Traces, traces_of
+from holmes_fit.models.registry import MODELS, Observer
+from holmes_fit.models.responses import choice_probability
+from holmes_fit.studies.simulation.people import simulate
 
 RESPONSE = Response(beta=2.3, lapse=0.07, bias=-0.4)
 

@@ -8,7 +8,8 @@ from scipy.special import expit, logsumexp
 from benchmarks.likelihood.cases import KEPT, make_cases, read_cases
 from benchmarks.likelihood.estimators import ESTIMATORS, OFFSETS, around, with_error
 from benchmarks.likelihood.tempering import temper
-from holmes_fit.likelihood import Response, Traces, likelihood_of
+from holmes_fit.likelihood.answers import Response, likelihood_of
+from holmes_fit.likelihood.traces import Traces
 
 SEED = 20261118
 RESPONSE = Response(beta=3.0, lapse=0.1, bias=0.2)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from holmes_fit.filters.draws import stream_key
-from holmes_fit.models import MODELS, LatentCauseModel, Observer
-from holmes_fit.observations import Observations
+from holmes_fit.models.filters.draws import stream_key
+from holmes_fit.models.registry import MODELS, LatentCauseModel, Observer
+from holmes_fit.trials.observations import Observations
 from tests.sequences import reversal
 
 SEED = 20240917

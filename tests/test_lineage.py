@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from holmes_fit.filters import draws, lineage
-from holmes_fit.filters.settings import History
-from holmes_fit.models import MODELS, LatentCauseModel, Observer
-from holmes_fit.observations import observations_from_matrix
+from holmes_fit.models.filters import draws, lineage
+from holmes_fit.models.filters.settings import History
+from holmes_fit.models.registry import MODELS, LatentCauseModel, Observer
+from holmes_fit.trials.observations import observations_from_matrix
 
 # Root 0; level 0: nodes 1, 2; level 1: 3 below 1, 4 below 2, 5 below 1; level 2: 6 below 3.
 PARENT = np.array([-1, 0, 0, 1, 2, 1, 3], dtype=np.int32)

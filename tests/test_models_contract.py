@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from holmes_fit.errors import InputError
-from holmes_fit.filters.draws import stream_key
-from holmes_fit.models import MODELS, Bias, LatentCauseModel, Model, Observer, RescorlaWagner, find_model
-from holmes_fit.observations import Observations, observations_from_matrix
-from holmes_fit.parameters import Parameter
+from holmes_fit._support.errors import InputError
+from holmes_fit.models.filters.draws import stream_key
+from holmes_fit.models.parameters import Parameter
+from holmes_fit.models.registry import MODELS, Bias, LatentCauseModel, Model, Observer, RescorlaWagner, find_model
+from holmes_fit.trials.observations import Observations, observations_from_matrix
 from tests.sequences import reversal
 
 SEED = 20240917

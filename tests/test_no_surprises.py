@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from benchmarks.audit import LOCK, is_allowed, locked
-from holmes_fit.study_files import PACKAGE
+from holmes_fit._support.study_files import PACKAGE
 
 # Modules that turn bytes or text into objects or processes.
 MODULES = {"pickle", "cPickle", "_pickle", "cloudpickle", "dill", "marshal", "shelve", "subprocess", "yaml", "code"}

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from holmes_fit.numbers import hundredths, listed, p_value, probability, share
+from holmes_fit._support.numbers import hundredths, listed, p_value, probability, share
 
 
 @pytest.mark.parametrize(

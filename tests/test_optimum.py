@@ -9,15 +9,17 @@ import pytest
 from scipy.optimize import brute
 
 from holmes_fit.fitting import person
+from holmes_fit.fitting.lattice.explored import Explored
+from holmes_fit.fitting.lattice.exploring import explore
+from holmes_fit.fitting.lattice.nodes import grid_nodes
+from holmes_fit.fitting.lattice.posterior import Posterior, posterior_of
+from holmes_fit.fitting.lattice.task import SCORE, SEARCH, SELECTION, Task
 from holmes_fit.fitting.optimum import GOALS, SCORE_BATCHES, Effort, Optimum, Point, find_optima, score, solve
-from holmes_fit.lattice import Explored, Posterior, Task, explore, posterior_of
-from holmes_fit.lattice.nodes import grid_nodes
-from holmes_fit.lattice.task import SCORE, SEARCH, SELECTION
-from holmes_fit.likelihood import Replicates
-from holmes_fit.models import MODELS, Observer
-from holmes_fit.presets import load_preset, with_fixed
-from holmes_fit.search import METHODS
-from holmes_fit.simulation import simulate
+from holmes_fit.fitting.search import METHODS
+from holmes_fit.likelihood.traces import Replicates
+from holmes_fit.models.registry import MODELS, Observer
+from holmes_fit.settings.preset import load_preset, with_fixed
+from holmes_fit.studies.simulation.people import simulate
 
 QUICK = load_preset("quick")
 FEW = Observer(particles=30)

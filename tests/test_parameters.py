@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holmes_fit import parameters
-from holmes_fit.parameters import Parameter
+from holmes_fit.models import parameters
+from holmes_fit.models.parameters import Parameter
 
 RATE = Parameter("rate", 0.05, 5.0, "log", 1.0, "a positive number")
 CHANCE = Parameter("chance", 0.01, 0.99, "logit", 0.5, "a probability")

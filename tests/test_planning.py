@@ -12,19 +12,22 @@ from scipy.special import betaln, expit
 from scipy.stats import beta, binom, norm
 
 import holmes_fit
+from holmes_fit._support.errors import InputError
 from holmes_fit.cli import main
-from holmes_fit.errors import InputError
-from holmes_fit.planning import StudyPlan, ask, plan, possible_trials, read_plan, with_trials
-from holmes_fit.planning.groups import group_mean_sd, information
-from holmes_fit.planning.lengths import sized
-from holmes_fit.planning.measures import ALL, MOST, TABLE, power_by_length, prior_width
-from holmes_fit.planning.words import ENOUGH_POWER, recommendation, weakest
-from holmes_fit.pooling import GroupPrior, Lattices
-from holmes_fit.pooling.draws import GroupDraws, People
-from holmes_fit.presets import load_preset
-from holmes_fit.protocols import Protocol, load_protocol, protocol_names
-from holmes_fit.protocols.generators import generate_trials
-from holmes_fit.recovery.power import GROUPS
+from holmes_fit.groups.pooling.draws import GroupDraws, People
+from holmes_fit.groups.pooling.lattices import Lattices
+from holmes_fit.groups.pooling.priors import GroupPrior
+from holmes_fit.settings.preset import load_preset
+from holmes_fit.studies.planning.groups import group_mean_sd, information
+from holmes_fit.studies.planning.lengths import possible_trials, sized, with_trials
+from holmes_fit.studies.planning.measures import ALL, MOST, TABLE, power_by_length, prior_width
+from holmes_fit.studies.planning.question import ask
+from holmes_fit.studies.planning.study import StudyPlan, plan, read_plan
+from holmes_fit.studies.planning.words import ENOUGH_POWER, recommendation, weakest
+from holmes_fit.studies.recovery.power import GROUPS
+from holmes_fit.trials.protocols.catalogue import load_protocol, protocol_names
+from holmes_fit.trials.protocols.generators import generate_trials
+from holmes_fit.trials.protocols.schema import Protocol
 from tests.toy_lattices import gaussian_lattices, log_axis
 
 SEED = 1

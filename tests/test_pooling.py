@@ -14,16 +14,15 @@ from scipy.special import logsumexp
 from scipy.stats import kstest, multivariate_normal, norm, truncnorm
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from holmes_fit.errors import InputError
-from holmes_fit.pooling import GroupPrior, Sampling, in_words, pool_people, prior_predictive
-from holmes_fit.pooling.density import Density, GroupTerm
-from holmes_fit.pooling.draws import GroupDraws, People, node_weights, population_median
-from holmes_fit.pooling.lattices import CoarseAxis, Lattices, SetLattices, merge
-from holmes_fit.pooling.model import pymc_model
-from holmes_fit.pooling.pool import LatticeErrors, Pooled, lattice_errors
-from holmes_fit.pooling.priors import Scaled, draw_prior, scaled
-from holmes_fit.pooling.results import checks_row, group_table, people_table, to_arviz
-from holmes_fit.pooling.sampling import Diagnostics, nuts
+from holmes_fit._support.errors import InputError
+from holmes_fit.groups.pooling.density import Density, GroupTerm
+from holmes_fit.groups.pooling.draws import GroupDraws, People, node_weights, population_median
+from holmes_fit.groups.pooling.lattices import CoarseAxis, Lattices, SetLattices, merge
+from holmes_fit.groups.pooling.model import pymc_model
+from holmes_fit.groups.pooling.pool import LatticeErrors, Pooled, lattice_errors, pool_people
+from holmes_fit.groups.pooling.priors import GroupPrior, Scaled, draw_prior, prior_predictive, scaled
+from holmes_fit.groups.pooling.results import checks_row, group_table, in_words, people_table, to_arviz
+from holmes_fit.groups.pooling.sampling import Diagnostics, Sampling, nuts
 from tests.toy_lattices import gaussian_lattices, log_axis
 
 SEED = 20260

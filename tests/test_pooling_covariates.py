@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from holmes_fit.errors import InputError
-from holmes_fit.pooling.covariates import make_designs
+from holmes_fit._support.errors import InputError
+from holmes_fit.groups.pooling.covariates import make_designs
 
 SUBJECTS = ["a", "b", "c", "d", "e", "f"]
 PEOPLE = pd.DataFrame(

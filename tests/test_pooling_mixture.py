@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from scipy.special import expit, logsumexp
 from scipy.stats import beta as beta_distribution
 
-from holmes_fit.errors import InputError
-from holmes_fit.pooling import Mixture, Sampling, mix_models
-from holmes_fit.pooling.mixture import EvidenceErrors, errors_of, impute
+from holmes_fit._support.errors import InputError
+from holmes_fit.groups.pooling.mixture import EvidenceErrors, Mixture, errors_of, impute, mix_models
+from holmes_fit.groups.pooling.sampling import Sampling
 from tests.toy_lattices import gaussian_lattices, log_axis, point_lattices
 
 SEED = 20261

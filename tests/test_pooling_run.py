@@ -8,10 +8,12 @@ import pandas as pd
 import pytest
 
 from holmes_fit import simulate
-from holmes_fit.errors import InputError
-from holmes_fit.fitting import fit
-from holmes_fit.pooling import Sampling, fitted_models, load_lattices, pool
-from holmes_fit.runs import Run, open_run, read_run
+from holmes_fit._support.errors import InputError
+from holmes_fit.fitting.cohort import fit
+from holmes_fit.groups.pooling.lattices import fitted_models, load_lattices
+from holmes_fit.groups.pooling.results import pool
+from holmes_fit.groups.pooling.sampling import Sampling
+from holmes_fit.runs.folder import Run, open_run, read_run
 from tests.toy_lattices import log_axis
 
 SEED = 20262

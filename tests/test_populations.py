@@ -7,11 +7,11 @@ import pytest
 from scipy import stats
 from scipy.integrate import quad
 
-from holmes_fit.choices import BIAS, LAPSE
-from holmes_fit.errors import Problems
-from holmes_fit.models import ALPHA, CHOICE_PROBABILITY, DEPTH_SCALE
-from holmes_fit.parameters import Parameter
-from holmes_fit.populations import Population, parse_prior
+from holmes_fit._support.errors import Problems
+from holmes_fit.models.parameters import Parameter
+from holmes_fit.models.registry import ALPHA, CHOICE_PROBABILITY, DEPTH_SCALE
+from holmes_fit.models.responses import BIAS, LAPSE
+from holmes_fit.settings.populations import Population, parse_prior
 
 SEED = 5
 PRIORS = [

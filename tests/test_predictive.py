@@ -8,21 +8,17 @@ import pytest
 import xarray as xr
 from scipy.special import expit, logit
 
-from holmes_fit.comparison.predictive import (
-    check_cohort,
-    distance_p_value,
-    predictive_checks,
-    two_sided,
-)
-from holmes_fit.comparison.predictive_cells import MEASURES, make_cells, targets
-from holmes_fit.comparison.predictive_draws import FittedModel, PeopleDraws, read_draws, read_model
-from holmes_fit.errors import InputError
-from holmes_fit.fitting import fit
-from holmes_fit.models import MODELS, Observer
-from holmes_fit.runs import Run, read_run
-from holmes_fit.simulation import simulate
-from holmes_fit.trials import Cohort, build_cohort, learning_curve
-from holmes_fit.trials.of_run import cohort_of
+from holmes_fit._support.errors import InputError
+from holmes_fit.fitting.cohort import fit
+from holmes_fit.groups.comparison.predictive import check_cohort, distance_p_value, predictive_checks, two_sided
+from holmes_fit.groups.comparison.predictive_cells import MEASURES, make_cells, targets
+from holmes_fit.groups.comparison.predictive_draws import FittedModel, PeopleDraws, read_draws, read_model
+from holmes_fit.models.registry import MODELS, Observer
+from holmes_fit.runs.cohorts import cohort_of
+from holmes_fit.runs.folder import Run, read_run
+from holmes_fit.studies.simulation.people import simulate
+from holmes_fit.trials.cohorts import Cohort, build_cohort
+from holmes_fit.trials.summaries import learning_curve
 from tests.small_fits import OBSERVER, SMALL
 
 SEED = 20264

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from holmes_fit.errors import InputError
+from holmes_fit._support.errors import InputError
+from holmes_fit._support.study_files import study_folder
 from holmes_fit.fitting.plan import plan_fit
-from holmes_fit.models import MODELS
-from holmes_fit.populations import Population
-from holmes_fit.presets import Preset, load_preset, preset_names, with_fixed
-from holmes_fit.study_files import study_folder
+from holmes_fit.models.registry import MODELS
+from holmes_fit.settings.populations import Population
+from holmes_fit.settings.preset import Preset, load_preset, preset_names, with_fixed
 from tests.small_fits import people
 
 HOLMES, FLAT = MODELS["holmes"], MODELS["flat"]

@@ -6,11 +6,16 @@ import pytest
 from scipy.special import logsumexp
 from scipy.stats import norm
 
-from holmes_fit.comparison.omnibus import random_effects
-from holmes_fit.comparison.prior_sensitivity import COLUMNS, evidence_under, prior_sensitivity, sensitivity_in_words
-from holmes_fit.parameters import Parameter
-from holmes_fit.populations import Population
-from holmes_fit.spaces import FreeParameter
+from holmes_fit.groups.comparison.omnibus import random_effects
+from holmes_fit.groups.comparison.prior_sensitivity import (
+    COLUMNS,
+    evidence_under,
+    prior_sensitivity,
+    sensitivity_in_words,
+)
+from holmes_fit.models.parameters import Parameter
+from holmes_fit.settings.populations import Population
+from holmes_fit.settings.spaces import FreeParameter
 from tests.toy_lattices import gaussian_lattices, log_axis, point_lattices
 
 SEED = 20265

@@ -7,9 +7,9 @@ from types import ModuleType
 
 import pytest
 
-from holmes_fit import progress
-from holmes_fit.fitting import fit
-from holmes_fit.progress import ProgressLines, duration, progress_bars, watched, watched_steps
+from holmes_fit._support import progress
+from holmes_fit._support.progress import ProgressLines, duration, progress_bars, watched, watched_steps
+from holmes_fit.fitting.cohort import fit
 from tests.small_fits import people
 
 

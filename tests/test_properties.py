@@ -11,11 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from holmes_fit.filters import kernel
-from holmes_fit.filters.draws import stream_key
-from holmes_fit.filters.settings import History, Settings
-from holmes_fit.models import MODELS, LatentCauseModel, Observer
-from holmes_fit.observations import Observations, observations_from_matrix
+from holmes_fit.models.filters import kernel
+from holmes_fit.models.filters.draws import stream_key
+from holmes_fit.models.filters.settings import History, Settings
+from holmes_fit.models.registry import MODELS, LatentCauseModel, Observer
+from holmes_fit.trials.observations import Observations, observations_from_matrix
 
 ROUNDING = 1e-9
 VARIANTS = [model for model in MODELS.values() if isinstance(model, LatentCauseModel)]

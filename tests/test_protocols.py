@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from holmes_fit import study_files
-from holmes_fit.errors import HolmesFitError, InputError
-from holmes_fit.protocols import load_protocol, protocol_file, protocol_names, read_protocol
+from holmes_fit._support import study_files
+from holmes_fit._support.errors import HolmesFitError, InputError
+from holmes_fit.trials.protocols.catalogue import load_protocol, protocol_file, protocol_names, read_protocol
 
 SHIPPED = (
     "compositional_2",
@@ -279,5 +279,5 @@ def test_the_shipped_files_are_found_inside_an_installed_package(
 
 
 def test_reading_protocols_does_not_load_pandas() -> None:
-    code = "import sys, holmes_fit.protocols as p; p.load_protocol('shepard'); sys.exit('pandas' in sys.modules)"
+    code = "import sys, holmes_fit as hf; hf.load_protocol('shepard'); sys.exit('pandas' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -23,7 +23,14 @@ from tests.small_recovery import exact_preset_file, with_short_searches, without
 from tests.small_study import draw_groups_from_their_priors
 
 HOLMES_FIT = Path(sys.executable).with_name("holmes-fit")
-DOCUMENTS = ("README.md", "fitting/README.md", "data/README.md", "reports/README.md", "holmes_fit/templates/README.md")
+TEMPLATE = "holmes_fit/trials/templates/README.md"
+DOCUMENTS = (
+    "README.md",
+    "fitting/README.md",
+    "data/README.md",
+    "reports/README.md",
+    "holmes_fit/trials/templates/README.md",
+)
 QUICK = ("init", "check", "cd")  # commands whose output is compared
 OF_A_NEW_STUDY = ("protocols/my_task.toml", "data/example.csv")
 SHELL = ("sh", "text", "console", "")
@@ -35,20 +42,20 @@ COLUMNS = {  # of tables, and where they are
     "trees.csv": "fitting.tables.TREES",
     "search.csv": "fitting.tables.SEARCH",
     "failures.csv": "fitting.tables.FAILURES",
-    "behaviour.csv": "pooling.behaviour.COLUMNS",
-    "prior_sensitivity.csv": "comparison.prior_sensitivity.COLUMNS",
-    "predictive.csv": "comparison.predictive.COLUMNS",
-    "predictive_summary.csv": "comparison.predictive.SUMMARY",
-    "recovery_people.csv": "recovery.estimates.PEOPLE",
+    "behaviour.csv": "groups.pooling.behaviour.COLUMNS",
+    "prior_sensitivity.csv": "groups.comparison.prior_sensitivity.COLUMNS",
+    "predictive.csv": "groups.comparison.predictive.COLUMNS",
+    "predictive_summary.csv": "groups.comparison.predictive.SUMMARY",
+    "recovery_people.csv": "studies.recovery.estimates.PEOPLE",
     "recovery.csv": "recovery.estimates.RECOVERY",
-    "error_correlations.csv": "recovery.estimates.ERRORS",
-    "confusion.csv": "recovery.choosing.CONFUSION",
-    "model_recovery.csv": "recovery.choosing.MODEL_RECOVERY",
-    "power.csv": "recovery.power.POWER",
-    "sbc.csv": "recovery.calibration.SBC",
-    "sbc_summary.csv": "recovery.calibration.SUMMARY",
-    "plan.csv": "planning.measures.TABLE",
-    "plan_power.csv": "planning.measures.POWER",
+    "error_correlations.csv": "studies.recovery.estimates.ERRORS",
+    "confusion.csv": "studies.recovery.choosing.CONFUSION",
+    "model_recovery.csv": "studies.recovery.choosing.MODEL_RECOVERY",
+    "power.csv": "studies.recovery.power.POWER",
+    "sbc.csv": "studies.recovery.calibration.SBC",
+    "sbc_summary.csv": "studies.recovery.calibration.SUMMARY",
+    "plan.csv": "studies.planning.measures.TABLE",
+    "plan_power.csv": "studies.planning.measures.POWER",
 }
 DATA = {"trials.csv", "subjects.csv", "exclusions.csv"}
 WITH_OTHER_NAMES = ("trials.csv", "subjects.csv", "trees.csv", "search.csv")  # columns of the data, cues, parameters

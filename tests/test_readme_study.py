@@ -72,7 +72,7 @@ def test_on_a_cluster_and_in_scripts(
     monkeypatch.chdir(tmp_path)
     small_preset(tmp_path)
     for name, template in {"pilot.csv": "example.csv", "task.toml": "my_task.toml"}.items():
-        shutil.copy(ROOT / "holmes_fit" / "templates" / template, tmp_path / name)
+        shutil.copy(ROOT / "holmes_fit" / "trials" / "templates" / template, tmp_path / name)
     options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": ":0"}
     with LocalCluster(silence_logs=logging.CRITICAL + 1, **options) as cluster:
         address = f"{cluster.scheduler_address} --preset small.toml --particles 20"

@@ -17,40 +17,34 @@ from matplotlib.text import Text
 from scipy import special, stats
 
 import holmes_fit as hf
-from holmes_fit.cohort_traces import learner_key
-from holmes_fit.errors import HolmesFitError, InputError
-from holmes_fit.filters.draws import stream_key
+from holmes_fit._support.errors import HolmesFitError, InputError
 from holmes_fit.fitting import cohort as fitting_cohort
-from holmes_fit.fitting import fit, read_fits
+from holmes_fit.fitting.cohort import fit, read_fits
+from holmes_fit.fitting.lattice.task import Task
 from holmes_fit.fitting.person import PersonFit, fit_person
-from holmes_fit.lattice import Task
-from holmes_fit.models import MODELS as ALL_MODELS
-from holmes_fit.models import LatentCauseModel
-from holmes_fit.pooling import GroupPrior, Sampling
-from holmes_fit.populations import Population
-from holmes_fit.presets import Preset, load_preset
-from holmes_fit.protocols import load_protocol
-from holmes_fit.recovery import (
-    Recovery,
-    draw_truths,
-    figures,
-    in_words,
-    plan_recovery,
-    read_recovery,
-    recover,
-    simulate_people,
-    words,
-)
-from holmes_fit.recovery.calibration import NO_TEST, SBC, SUMMARY, TOO_FEW
-from holmes_fit.recovery.choosing import CONFUSION, MODEL_RECOVERY
-from holmes_fit.recovery.estimates import ERRORS, PEOPLE, RECOVERY, measure_of
-from holmes_fit.recovery.people import Generated
-from holmes_fit.recovery.power import POWER, RULES
-from holmes_fit.recovery.statistics import Estimate
-from holmes_fit.recovery.truths import follows_prior
+from holmes_fit.groups.pooling.priors import GroupPrior
+from holmes_fit.groups.pooling.sampling import Sampling
+from holmes_fit.models.cohort_traces import learner_key
+from holmes_fit.models.filters.draws import stream_key
+from holmes_fit.models.registry import MODELS as ALL_MODELS
+from holmes_fit.models.registry import LatentCauseModel
 from holmes_fit.reporting.identification import strength
 from holmes_fit.reporting.style import use_style
-from holmes_fit.trials import Cohort, build_cohort
+from holmes_fit.settings.populations import Population
+from holmes_fit.settings.preset import Preset, load_preset
+from holmes_fit.studies.recovery import figures, words
+from holmes_fit.studies.recovery.calibration import NO_TEST, SBC, SUMMARY, TOO_FEW
+from holmes_fit.studies.recovery.choosing import CONFUSION, MODEL_RECOVERY
+from holmes_fit.studies.recovery.estimates import ERRORS, PEOPLE, RECOVERY, measure_of
+from holmes_fit.studies.recovery.people import Generated, simulate_people
+from holmes_fit.studies.recovery.plan import plan_recovery
+from holmes_fit.studies.recovery.power import POWER, RULES
+from holmes_fit.studies.recovery.statistics import Estimate
+from holmes_fit.studies.recovery.study import Recovery, read_recovery, recover
+from holmes_fit.studies.recovery.truths import draw_truths, follows_prior
+from holmes_fit.studies.recovery.words import in_words
+from holmes_fit.trials.cohorts import Cohort, build_cohort
+from holmes_fit.trials.protocols.catalogue import load_protocol
 from tests.small_fits import OBSERVER, people, small_preset
 from tests.small_recovery import MODELS, exact_preset_file, with_short_searches, without_figures, without_pymc
 

@@ -8,11 +8,19 @@ import pytest
 from scipy import integrate, special, stats
 from statsmodels.stats.proportion import proportion_confint
 
-from holmes_fit.comparison.omnibus import random_effects
-from holmes_fit.recovery import power
-from holmes_fit.recovery.power import INTERVAL, PROTECTED, RULES, judged, power_table
-from holmes_fit.recovery.statistics import Measure, bias, bootstrapped, correlation, rank_correlation, rmse, share
-from holmes_fit.uniformity import SIMULATIONS, binned, chi_square_p, ecdf_band, ecdf_p, rank_of
+from holmes_fit._support.uniformity import SIMULATIONS, binned, chi_square_p, ecdf_band, ecdf_p, rank_of
+from holmes_fit.groups.comparison.omnibus import random_effects
+from holmes_fit.studies.recovery import power
+from holmes_fit.studies.recovery.power import INTERVAL, PROTECTED, RULES, judged, power_table
+from holmes_fit.studies.recovery.statistics import (
+    Measure,
+    bias,
+    bootstrapped,
+    correlation,
+    rank_correlation,
+    rmse,
+    share,
+)
 
 SEED = 71
 

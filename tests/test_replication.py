@@ -12,25 +12,16 @@ import pandas as pd
 import pytest
 from pypdf import PdfReader
 
+from holmes_fit._support.errors import InputError
 from holmes_fit.cli import main
-from holmes_fit.errors import InputError
-from holmes_fit.replication import Replication, replicate
-from holmes_fit.replication.compare import OUTSIDE, UNKNOWN, WITHIN, check_headlines, compare, reason, verdict
-from holmes_fit.replication.keep import keep
-from holmes_fit.replication.published import published_table
-from holmes_fit.replication.store import Store
-from holmes_fit.replication.studies import (
-    OBSERVERS,
-    STUDIES,
-    VARIANTS,
-    Sizes,
-    chunks_of,
-    effective_reading,
-    jobs_of,
-    sampled_pairs,
-)
-from holmes_fit.replication.summaries import task_spread
-from holmes_fit.replication.tasks import make_task, run_chunk
+from paper.compare import OUTSIDE, UNKNOWN, WITHIN, check_headlines, compare, reason, verdict
+from paper.keep import keep
+from paper.published import published_table
+from paper.run import Replication, replicate
+from paper.store import Store
+from paper.studies import OBSERVERS, STUDIES, VARIANTS, Sizes, chunks_of, effective_reading, jobs_of, sampled_pairs
+from paper.summaries import task_spread
+from paper.tasks import make_task, run_chunk
 
 TINY = Sizes(
     pairs=2,
@@ -53,7 +44,7 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Replicat
     out = tmp_path_factory.mktemp("replication") / "out"
     seen: list[tuple[int, int]] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("holmes_fit.replication.run.write_pictures", lambda result, folder: [])
+        patch.setattr("paper.run.write_pictures", lambda result, folder: [])
         found = replicate("all", out, workers=1, sizes=TINY, progress=lambda done, total: seen.append((done, total)))
     assert seen[0][0] == 0
     assert seen[-1][0] == seen[-1][1] == len(seen) - 1

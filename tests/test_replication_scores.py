@@ -7,17 +7,10 @@ import pytest
 from scipy import stats
 from sklearn import metrics
 
-from holmes_fit.filters.lineage import NO_NODE, assignments, readable_assignments
-from holmes_fit.filters.settings import History
-from holmes_fit.replication import scores
-from holmes_fit.replication.statistics import (
-    auc,
-    bootstrap_over_units,
-    correlation_estimate,
-    mean_estimate,
-    roc_curve,
-    share_estimate,
-)
+from holmes_fit.models.filters.lineage import NO_NODE, assignments, readable_assignments
+from holmes_fit.models.filters.settings import History
+from paper import scores
+from paper.statistics import auc, bootstrap_over_units, correlation_estimate, mean_estimate, roc_curve, share_estimate
 
 LABELS = np.array([1, 0, 0, 1, 0, 0, 1, 1])
 

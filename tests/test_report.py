@@ -11,11 +11,11 @@ from matplotlib.figure import Figure
 from pypdf import PdfReader
 
 import holmes_fit as hf
-from holmes_fit.errors import InputError
+from holmes_fit._support.errors import InputError
 from holmes_fit.fitting.tables import FAILURES, FITS, MODELS, TREES, TRIALS
 from holmes_fit.reporting.cohort.appendix import without_folders
 from holmes_fit.reporting.cohort.catalogue import PAGES
-from holmes_fit.runs import read_run
+from holmes_fit.runs.folder import read_run
 from tests.report_text import by_section, text_by_section
 from tests.sample_run import Sample, make_run
 from tests.small_fits import OBSERVER, people, small_preset

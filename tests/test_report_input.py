@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 import holmes_fit as hf
+from holmes_fit._support.errors import InputError
+from holmes_fit._support.numbers import probability, share
+from holmes_fit._support.study_files import shipped_names
 from holmes_fit.cli import main
-from holmes_fit.errors import InputError
-from holmes_fit.numbers import probability, share
 from holmes_fit.reporting.cohort.catalogue import PAGES
 from holmes_fit.reporting.cohort.settings import Settings, load_settings
 from holmes_fit.reporting.cohort.text import (
@@ -24,7 +25,6 @@ from holmes_fit.reporting.cohort.text import (
     width_of,
     wrapped,
 )
-from holmes_fit.study_files import shipped_names
 from tests.sample_run import Sample, make_run
 
 PAGE_NAMES = tuple(PAGES)

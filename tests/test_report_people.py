@@ -28,7 +28,8 @@ from holmes_fit.reporting.cohort.people import PEOPLE, Cells, best_models, in_or
 from holmes_fit.reporting.cohort.trees import TREES, chosen_learners, in_rows, shown_model
 from holmes_fit.reporting.cohort.writing import RC
 from holmes_fit.reporting.style import use_style
-from holmes_fit.runs import Record, read_run
+from holmes_fit.runs.folder import read_run
+from holmes_fit.runs.records import Record
 
 ODD_NAMES = ("$x_1$ 100%", "🎉 party 李", "n" * 300, "line\nbreak", r"\alpha_{2}")
 

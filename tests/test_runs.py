@@ -19,10 +19,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holmes_fit.errors import HolmesFitError, InputError
-from holmes_fit.runs import Record, Run, open_run, read_run, run_of
+from holmes_fit._support.errors import HolmesFitError, InputError
+from holmes_fit.runs.folder import Run, open_run, read_run, run_of
 from holmes_fit.runs.lock import LOCK
-from holmes_fit.runs.records import file_of, from_bytes, to_bytes
+from holmes_fit.runs.records import Record, file_of, from_bytes, to_bytes
 
 SEED = 20261116
 IDENTITY = {"data": {"sha256": "12ab", "rows": 160}, "models": ["flat", "holmes"], "seed": 1, "spread": math.nan}
@@ -308,7 +308,7 @@ def test_only_a_run_can_be_read(tmp_path: Path) -> None:
 
 HOLDER = """
 import sys, time
-from holmes_fit.runs import open_run
+from holmes_fit.runs.folder import open_run
 with open_run(sys.argv[1], identity={}, about={}, keys=[("a", str(i)) for i in range(2000)]) as run:
     print("open", flush=True)
     if sys.argv[2] == "write":
@@ -536,8 +536,8 @@ LIMITED = """
 import resource, sys
 import numpy as np
 import pandas as pd
-from holmes_fit.errors import HolmesFitError
-from holmes_fit.runs import open_run
+from holmes_fit._support.errors import HolmesFitError
+from holmes_fit.runs.folder import open_run
 with open_run(sys.argv[1], identity={}, about={}, keys=[("a",)]) as run:
     run.save_record(("a",), {"x": 1}, {"x": np.zeros(3)})
     run.write_table("fits.csv", pd.DataFrame({"x": [1]}))

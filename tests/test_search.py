@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holmes_fit.search import METHODS, Evaluation, maximise
+from holmes_fit.fitting.search import METHODS, Evaluation, maximise
 
 SEED = 11
 LOW, HIGH = np.array([-3.0, -4.0]), np.array([1.6, 1.6])

@@ -9,14 +9,16 @@ import pandas as pd
 import pytest
 
 import holmes_fit as hf
-from holmes_fit.choices import choice_probability
-from holmes_fit.errors import InputError, Problems
-from holmes_fit.filters.draws import stream_key
-from holmes_fit.models import ALPHA, DEPTH_SCALE, MODELS, Observer
-from holmes_fit.populations import Population, parse_population
-from holmes_fit.protocols import Protocol, load_protocol, protocol_names, read_protocol
-from holmes_fit.simulation import Simulation, simulate, write_simulation
-from holmes_fit.trials import MISSED, Cohort, check_data, read_cohort
+from holmes_fit._support.errors import InputError, Problems
+from holmes_fit.models.filters.draws import stream_key
+from holmes_fit.models.registry import ALPHA, DEPTH_SCALE, MODELS, Observer
+from holmes_fit.models.responses import choice_probability
+from holmes_fit.settings.populations import Population, parse_population
+from holmes_fit.studies.simulation.people import Simulation, simulate, write_simulation
+from holmes_fit.trials.cohorts import MISSED, Cohort
+from holmes_fit.trials.protocols.catalogue import load_protocol, protocol_names, read_protocol
+from holmes_fit.trials.protocols.schema import Protocol
+from holmes_fit.trials.reading import check_data, read_cohort
 
 QUICK = Observer(particles=10)
 Z = 4.5  # standard errors; a correct program goes beyond once in 150,000 times
@@ -286,7 +288,7 @@ def test_progress_is_told() -> None:
 
 
 def test_the_names_of_the_package_stay_functions() -> None:
-    import holmes_fit.simulation  # noqa: F401 - a module of the same name would take the function's place
+    import holmes_fit.studies.simulation  # noqa: F401 - a module of the same name would take the function's place
 
     for name in ("simulate", "read_cohort", "load_protocol", "protocol_names", "trace", "trace_cohort"):
         assert callable(getattr(hf, name))

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.special import logsumexp
 
-from holmes_fit.choices import BETA, BIAS, LAPSE
-from holmes_fit.models import ALPHA, DEPTH_SCALE, MODELS, OMEGA
-from holmes_fit.populations import Population
-from holmes_fit.presets import load_preset
-from holmes_fit.spaces import FreeParameter, Space
+from holmes_fit.models.registry import ALPHA, DEPTH_SCALE, MODELS, OMEGA
+from holmes_fit.models.responses import BETA, BIAS, LAPSE
+from holmes_fit.settings.populations import Population
+from holmes_fit.settings.preset import load_preset
+from holmes_fit.settings.spaces import FreeParameter, Space
 
 SEED = 3
 PRIOR = Population("lognormal", 0.5, 1)

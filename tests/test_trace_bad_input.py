@@ -11,8 +11,8 @@ import pytest
 from numpy.typing import NDArray
 
 import holmes_fit
-from holmes_fit.errors import InputError
-from holmes_fit.observations import MAX_TRIALS
+from holmes_fit._support.errors import InputError
+from holmes_fit.trials.observations import MAX_TRIALS
 
 GOOD = np.array([[1, 0, 1], [0, 1, 0], [1, 1, 1], [0, 0, 1]])
 COUNT = r"a whole number from 1 to 2147483647\."

@@ -10,9 +10,10 @@ from scipy.optimize import approx_fprime, minimize
 from scipy.special import expit, logsumexp
 from scipy.stats import norm
 
-from holmes_fit.choices import choice_probability
-from holmes_fit.likelihood import Response, laplace
+from holmes_fit.likelihood import laplace
+from holmes_fit.likelihood.answers import Response
 from holmes_fit.likelihood.density import COMPONENTS, TraceDensity, density_of, deviations_of, log_odds_of
+from holmes_fit.models.responses import choice_probability
 
 SEED = 20263
 RESPONSES = [Response(2.3, 0.07, -0.4), Response(1.0, 0.001, 0.0), Response(6.0, 0.3, 0.5)]

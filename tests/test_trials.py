@@ -8,20 +8,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from holmes_fit.errors import InputError
-from holmes_fit.protocols import Protocol, load_protocol, protocol_names, read_protocol
-from holmes_fit.protocols.generators import generate_trials
-from holmes_fit.trials import (
-    MISSED,
-    Cohort,
-    build_cohort,
-    check_data,
-    cohort_summary,
-    learning_curve,
-    read_cohort,
-    subject_summary,
-    write_trials,
-)
+from holmes_fit._support.errors import InputError
+from holmes_fit.trials.cohorts import MISSED, Cohort, build_cohort
+from holmes_fit.trials.protocols.catalogue import load_protocol, protocol_names, read_protocol
+from holmes_fit.trials.protocols.generators import generate_trials
+from holmes_fit.trials.protocols.schema import Protocol
+from holmes_fit.trials.reading import check_data, read_cohort
+from holmes_fit.trials.summaries import cohort_summary, learning_curve, subject_summary
+from holmes_fit.trials.writing import write_trials
 
 SIMPLE = """
 [columns]

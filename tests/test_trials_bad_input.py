@@ -11,9 +11,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from holmes_fit.errors import InputError
-from holmes_fit.protocols import load_protocol, read_protocol
-from holmes_fit.trials import build_cohort, check_data, read_cohort
+from holmes_fit._support.errors import InputError
+from holmes_fit.trials.cohorts import build_cohort
+from holmes_fit.trials.protocols.catalogue import load_protocol, read_protocol
+from holmes_fit.trials.reading import check_data, read_cohort
 
 PROTOCOL = """
 [columns]

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from holmes_fit.filters import kernel, plain
-from holmes_fit.filters.draws import stream_key
-from holmes_fit.filters.settings import History, Settings
-from holmes_fit.models import MODELS, LatentCauseModel, Observer
-from holmes_fit.observations import Observations, observations_from_matrix
+from holmes_fit.models.filters import kernel, plain
+from holmes_fit.models.filters.draws import stream_key
+from holmes_fit.models.filters.settings import History, Settings
+from holmes_fit.models.registry import MODELS, LatentCauseModel, Observer
+from holmes_fit.trials.observations import Observations, observations_from_matrix
 from tests.sequences import reversal
 
 SEED = 20240917

@@ -19,9 +19,12 @@ import pytest
 from joblib.externals.loky.process_executor import _ExecutorManagerThread
 from threadpoolctl import threadpool_info
 
-from holmes_fit.errors import HolmesFitError, InputError
-from holmes_fit.workers import Failure, do_all, processes, tasks, usable_cores
-from holmes_fit.workers import cluster as clusters
+from holmes_fit._support.errors import HolmesFitError, InputError
+from holmes_fit.runs.workers import cluster as clusters
+from holmes_fit.runs.workers import processes, tasks
+from holmes_fit.runs.workers.pool import Failure
+from holmes_fit.runs.workers.processes import usable_cores
+from holmes_fit.runs.workers.tasks import do_all
 
 POSIX_ONLY = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 
@@ -167,7 +170,7 @@ def test_usable_cores_respect_the_affinity() -> None:
     if hasattr(os, "sched_setaffinity"):
         program = (
             "import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))});"
-            "from holmes_fit.workers import usable_cores; print(usable_cores())"
+            "from holmes_fit.runs.workers.processes import usable_cores; print(usable_cores())"
         )
         assert subprocess.check_output([sys.executable, "-c", program], text=True).strip() == "1"
 
@@ -247,7 +250,7 @@ def late_manager(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 STOPPED = """
 import os, sys, time
-from holmes_fit.workers import do_all
+from holmes_fit.runs.workers.tasks import do_all
 def task(value):
     if value:
         open(os.path.join(sys.argv[1], str(os.getpid())), "w").close()

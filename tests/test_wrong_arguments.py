@@ -12,12 +12,13 @@ import pandas as pd
 import pytest
 
 import holmes_fit as hf
+from holmes_fit._support.errors import InputError, shown
 from holmes_fit.cli import main
-from holmes_fit.errors import InputError, shown
-from holmes_fit.new_study import create_study
-from holmes_fit.pooling import GroupPrior, Sampling
-from holmes_fit.replication.store import open_store
-from holmes_fit.replication.studies import QUICK
+from holmes_fit.groups.pooling.priors import GroupPrior
+from holmes_fit.groups.pooling.sampling import Sampling
+from holmes_fit.trials.new_study import create_study
+from paper.store import open_store
+from paper.studies import QUICK
 from tests.sample_run import Sample, make_run
 
 SMALL = Sample(4, 6, models=("flat", "holmes"), pooled=False, compared=False, recovered=False, records=False)

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from holmes_fit.parameters import Parameter
-from holmes_fit.pooling import Lattices
-from holmes_fit.populations import Population
-from holmes_fit.spaces import FreeParameter
+from holmes_fit.groups.pooling.lattices import Lattices
+from holmes_fit.models.parameters import Parameter
+from holmes_fit.settings.populations import Population
+from holmes_fit.settings.spaces import FreeParameter
 
 
 def log_axis(name: str = "alpha", nodes: int = 48, half_width: float = 4.0, sd: float = 1.0) -> FreeParameter:

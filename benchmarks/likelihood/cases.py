@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from holmes_fit.likelihood import Replicates, Response, likelihood_of, traces_of
-from holmes_fit.models import LatentCauseModel, Observer, find_model
-from holmes_fit.presets import load_preset
-from holmes_fit.simulation import simulate
-from holmes_fit.trials import Learner, read_cohort
+from holmes_fit.likelihood.answers import Response, likelihood_of
+from holmes_fit.likelihood.traces import Replicates, traces_of
+from holmes_fit.models.registry import LatentCauseModel, Observer, find_model
+from holmes_fit.settings.preset import load_preset
+from holmes_fit.studies.simulation.people import simulate
+from holmes_fit.trials.cohorts import Learner
+from holmes_fit.trials.reading import read_cohort
 
 RULES = Path(__file__).with_name("cases.toml")
 KEPT = Path(__file__).resolve().parents[2] / "reports" / "fitting" / "likelihood"

@@ -14,11 +14,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from holmes_fit.lattice.explored import SHARES
-from holmes_fit.lattice.nodes import Lending, lending
-from holmes_fit.lattice.posterior import jackknife
-from holmes_fit.likelihood import Response, compiled, laplace
-from holmes_fit.likelihood.answers import halves, log_mean, signs_of
+from holmes_fit.fitting.lattice.explored import SHARES
+from holmes_fit.fitting.lattice.nodes import Lending, lending
+from holmes_fit.fitting.lattice.posterior import jackknife
+from holmes_fit.likelihood import compiled, laplace
+from holmes_fit.likelihood.answers import Response, halves, log_mean, signs_of
 from holmes_fit.likelihood.density import TraceDensity, density_of, deviations_of, log_odds_of
 
 Array = NDArray[np.float64]

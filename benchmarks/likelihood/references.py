@@ -19,11 +19,12 @@ from scipy.special import logit, logsumexp
 
 from benchmarks.likelihood.cases import KEPT, Case, at_hand
 from benchmarks.likelihood.tempering import temper
-from holmes_fit.cohort_traces import learner_key
-from holmes_fit.filters.kernel import traces_of_luck
-from holmes_fit.likelihood import Response, compiled
-from holmes_fit.models import Observer
-from holmes_fit.trials import MISSED, Learner
+from holmes_fit.likelihood import compiled
+from holmes_fit.likelihood.answers import Response
+from holmes_fit.models.cohort_traces import learner_key
+from holmes_fit.models.filters.kernel import traces_of_luck
+from holmes_fit.models.registry import Observer
+from holmes_fit.trials.cohorts import MISSED, Learner
 
 BRUTE_SEED, TEMPER_SEED = 101, 202  # of the draws; estimators have others
 FILTERS, FIRST, AT_ONCE = 24_000, 6_000, 500

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from benchmarks.likelihood.cases import KEPT, LEARNING, Case, at_hand
 from benchmarks.likelihood.estimators import ESTIMATORS, OFFSETS, Estimate
 from benchmarks.likelihood.references import NONE
-from holmes_fit.likelihood import Replicates, Traces, traces_of
-from holmes_fit.models import Observer
-from holmes_fit.presets import load_preset
+from holmes_fit.likelihood.traces import Replicates, Traces, traces_of
+from holmes_fit.models.registry import Observer
+from holmes_fit.settings.preset import load_preset
 
 SETS, FILTERS = 6, 64
 SEED = 303  # of the draws; references have others

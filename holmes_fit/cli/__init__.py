@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import typer
 
+from holmes_fit._support.errors import HolmesFitError, InputError, is_ctrl_c
 from holmes_fit.cli import (
     check,
     compare,
@@ -29,7 +30,6 @@ from holmes_fit.cli.app import app
 from holmes_fit.cli.interrupts import SwallowedCtrlC
 from holmes_fit.cli.libraries import silence_libraries
 from holmes_fit.cli.output import BAD_INPUT, FAILED, FINE, INTERRUPTED, Output, in_one_line
-from holmes_fit.errors import HolmesFitError, InputError, is_ctrl_c
 
 __all__ = [
     "app",

@@ -32,7 +32,7 @@ def check(
     The exit code is 0 if the data can be used, 2 if not.
     """
     from holmes_fit.cli.check_text import check_as_text, check_facts, problems_as_text
-    from holmes_fit.trials import check_data
+    from holmes_fit.trials.reading import check_data
 
     result = check_data(data, protocol, participants)
     say.found(check_as_text(result, by), **check_facts(result, by))

@@ -6,9 +6,11 @@ from collections.abc import Iterable, Iterator
 
 import pandas as pd
 
+from holmes_fit._support.errors import plain
 from holmes_fit.cli.output import in_one_line, rows
-from holmes_fit.errors import plain
-from holmes_fit.trials import Check, Cohort, cohort_summary, learning_curve
+from holmes_fit.trials.cohorts import Cohort
+from holmes_fit.trials.reading import Check
+from holmes_fit.trials.summaries import cohort_summary, learning_curve
 
 BARS = "▁▂▃▄▅▆▇█"
 NOTHING = "·"

@@ -6,19 +6,11 @@ from typing import Annotated
 
 import typer
 
+from holmes_fit._support.progress import progress_bars
 from holmes_fit.cli.app import command
-from holmes_fit.cli.options import (
-    LeaveOut,
-    PoolingPreset,
-    RunFolder,
-    Seed,
-    Workers,
-    complete_models,
-    pooling_of,
-)
+from holmes_fit.cli.options import LeaveOut, PoolingPreset, RunFolder, Seed, Workers, complete_models, pooling_of
 from holmes_fit.cli.output import Output, rows, shell
 from holmes_fit.cli.pool import not_converged, unchanged
-from holmes_fit.progress import progress_bars
 
 TABLES = (
     "comparison.csv",
@@ -64,8 +56,8 @@ def compare(
     A run that is not pooled yet is pooled first, and what has not changed is not sampled again. Ends with 3 if the
     chains have not converged, or the evidences are too noisy to be compared.
     """
-    from holmes_fit.comparison import compare as compare_models
-    from holmes_fit.comparison import in_words
+    from holmes_fit.groups.comparison.compare import compare as compare_models
+    from holmes_fit.groups.comparison.words import in_words
 
     prior, sampling = pooling_of(preset, seed, workers)
     with progress_bars(say.quiet) as begin:

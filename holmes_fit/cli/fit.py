@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from holmes_fit._support.progress import progress_bar
 from holmes_fit.cli.app import command
 from holmes_fit.cli.options import (
     BranchCounts,
@@ -29,7 +30,6 @@ from holmes_fit.cli.options import (
     observer_of,
 )
 from holmes_fit.cli.output import FAILED, Output, rows, shell
-from holmes_fit.progress import progress_bar
 
 TABLES = ("fits.csv", "models.csv", "trials_fitted.csv", "trees.csv", "search.csv", "failures.csv")
 
@@ -76,7 +76,7 @@ def fit(
     from holmes_fit.fitting.cohort import Fits, carry_out, check_workers, lost_text
     from holmes_fit.fitting.plan import plan_fit
     from holmes_fit.fitting.summary import model_summary
-    from holmes_fit.trials import read_cohort
+    from holmes_fit.trials.reading import read_cohort
 
     if quick and preset is not None:
         raise typer.BadParameter("--quick is a preset itself, and has no meaning with --preset")
@@ -109,7 +109,7 @@ def fit(
 
 def _next(out: Path, people: int, models: int) -> list[str]:
     """Return the commands that lead on from fits: people who are too few for a group have nothing but a report."""
-    from holmes_fit.populations import FEWEST_IN_GROUP
+    from holmes_fit.settings.populations import FEWEST_IN_GROUP
 
     report = shell("report", out, "--out", f"{out}.pdf")
     if people < FEWEST_IN_GROUP:

@@ -8,15 +8,16 @@ from pathlib import Path
 
 import pandas as pd
 
+from holmes_fit._support.errors import plain
+from holmes_fit._support.progress import duration
 from holmes_fit.cli.check_text import counted
-from holmes_fit.errors import plain
 from holmes_fit.fitting.cohort import Fits
 from holmes_fit.fitting.forecast import seconds_of_work
 from holmes_fit.fitting.plan import Plan
 from holmes_fit.fitting.summary import SHOWN
-from holmes_fit.progress import duration
-from holmes_fit.runs import Key, Progress, Run
-from holmes_fit.workers import usable_cores
+from holmes_fit.runs.folder import Progress, Run
+from holmes_fit.runs.records import Key
+from holmes_fit.runs.workers.processes import usable_cores
 
 LISTED = 20  # failures that are named one by one
 LONGEST = 500  # letters of a command that is shown

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
+from holmes_fit._support.errors import plain
 from holmes_fit.cli.app import command
 from holmes_fit.cli.output import Output, shell
-from holmes_fit.errors import plain
 
 
 @command("holmes-fit init my_study")
@@ -23,7 +23,7 @@ def init(
 
     It holds a protocol to edit, with every key explained, and a small example that it reads.
     """
-    from holmes_fit.new_study import EXAMPLE, PROTOCOL, create_study
+    from holmes_fit.trials.new_study import EXAMPLE, PROTOCOL, create_study
 
     written = create_study(folder)
     say.wrote(*written, silently=True)

@@ -7,7 +7,7 @@ import os
 import sys
 import warnings
 
-from holmes_fit.caches import set_pytensor_flag
+from holmes_fit._support.caches import set_pytensor_flag
 
 
 def silence_libraries() -> None:

@@ -8,19 +8,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holmes_fit.errors import Problems
+from holmes_fit._support.errors import Problems
 
 if TYPE_CHECKING:
-    from holmes_fit.models import Observer
-    from holmes_fit.pooling import GroupPrior, Sampling
-    from holmes_fit.study_files import StudyFolder
+    from holmes_fit._support.study_files import StudyFolder
+    from holmes_fit.groups.pooling.priors import GroupPrior
+    from holmes_fit.groups.pooling.sampling import Sampling
+    from holmes_fit.models.registry import Observer
 
 
 def shipped(folder: StudyFolder) -> Callable[[str], list[str]]:
     """Return what completes the name of a shipped file in a shell."""
 
     def complete(incomplete: str) -> list[str]:
-        from holmes_fit.study_files import shipped_names
+        from holmes_fit._support.study_files import shipped_names
 
         return [name for name in shipped_names(folder) if name.startswith(incomplete)]
 
@@ -29,7 +30,7 @@ def shipped(folder: StudyFolder) -> Callable[[str], list[str]]:
 
 def complete_model(incomplete: str) -> list[str]:
     """Return the models whose names begin so, for a shell."""
-    from holmes_fit.models import MODELS
+    from holmes_fit.models.registry import MODELS
 
     return [name for name in MODELS if name.startswith(incomplete)]
 
@@ -151,16 +152,16 @@ def observer_of(
     particles: int, resampling: str, branch_counts: str, sticky_by: str, max_depth: int, max_branches: int
 ) -> Observer:
     """Return the observer that the options describe; the observer checks them."""
-    from holmes_fit.models import Observer
+    from holmes_fit.models.registry import Observer
 
     return Observer(particles, resampling, branch_counts, sticky_by, max_depth, max_branches)  # type: ignore[arg-type]
 
 
 def pooling_of(preset: str, seed: int, workers: int | None) -> tuple[GroupPrior, Sampling]:
     """Return what a preset says about groups: their prior, and how they are sampled."""
-    from holmes_fit.models import check_count
-    from holmes_fit.pooling import prior_of, sampling_of
-    from holmes_fit.presets import load_preset
+    from holmes_fit.groups.pooling.settings import prior_of, sampling_of
+    from holmes_fit.models.registry import check_count
+    from holmes_fit.settings.preset import load_preset
 
     problems = Problems()
     check_count("seed", seed, problems, least=0)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from holmes_fit.errors import InputError, Problem, plain
+from holmes_fit._support.errors import InputError, Problem, plain
 
 if TYPE_CHECKING:
     import pandas as pd

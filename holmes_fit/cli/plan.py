@@ -10,10 +10,10 @@ from typing import Annotated
 
 import typer
 
+from holmes_fit._support.progress import progress_bar
 from holmes_fit.cli.app import command
 from holmes_fit.cli.options import Dask, FitPreset, Models, ProtocolName, Seed, Workers, as_number
 from holmes_fit.cli.output import FAILED, Output, rows
-from holmes_fit.progress import progress_bar
 
 
 @command(
@@ -53,8 +53,8 @@ def plan(
     from holmes_fit.cli.fit_text import stopped
     from holmes_fit.cli.plan_text import beginning
     from holmes_fit.fitting.cohort import lost_text
-    from holmes_fit.planning import StudyPlan, ask
-    from holmes_fit.planning.study import carry_out_plan, missing_fits
+    from holmes_fit.studies.planning.question import ask
+    from holmes_fit.studies.planning.study import StudyPlan, carry_out_plan, missing_fits
 
     if quick and preset is not None:
         raise typer.BadParameter("--quick is a preset itself, and has no meaning with --preset")

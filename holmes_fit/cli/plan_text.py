@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from holmes_fit._support.progress import duration
 from holmes_fit.cli.check_text import counted
 from holmes_fit.fitting.forecast import seconds_of_work
-from holmes_fit.planning import Question
-from holmes_fit.progress import duration
-from holmes_fit.runs import Key
-from holmes_fit.workers import usable_cores
+from holmes_fit.runs.records import Key
+from holmes_fit.runs.workers.processes import usable_cores
+from holmes_fit.studies.planning.question import Question
 
 
 def beginning(

@@ -6,18 +6,10 @@ from typing import Annotated
 
 import typer
 
+from holmes_fit._support.progress import progress_bars
 from holmes_fit.cli.app import command
-from holmes_fit.cli.options import (
-    LeaveOut,
-    PoolingPreset,
-    RunFolder,
-    Seed,
-    Workers,
-    complete_models,
-    pooling_of,
-)
+from holmes_fit.cli.options import LeaveOut, PoolingPreset, RunFolder, Seed, Workers, complete_models, pooling_of
 from holmes_fit.cli.output import Output, rows, shell
-from holmes_fit.progress import progress_bars
 
 TABLES = ("group.csv", "pooled.csv", "pooling.csv", "pooling_prior.csv")
 
@@ -53,11 +45,11 @@ def pool(
     and with --formula behaviour.csv (right answers by the same covariates, without a model). What has not changed is
     not sampled again. Ends with 3 if the chains have not converged.
     """
-    from holmes_fit.pooling import fitted_models, in_words
-    from holmes_fit.pooling import pool as pool_run
-    from holmes_fit.pooling.behaviour import behaviour_in_words
-    from holmes_fit.pooling.results import BEHAVIOUR, checks_row, group_table
-    from holmes_fit.runs import read_run
+    from holmes_fit.groups.pooling.behaviour import behaviour_in_words
+    from holmes_fit.groups.pooling.lattices import fitted_models
+    from holmes_fit.groups.pooling.results import BEHAVIOUR, checks_row, group_table, in_words
+    from holmes_fit.groups.pooling.results import pool as pool_run
+    from holmes_fit.runs.folder import read_run
 
     prior, sampling = pooling_of(preset, seed, workers)
     with progress_bars(say.quiet) as begin:

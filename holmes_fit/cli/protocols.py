@@ -25,7 +25,7 @@ def list_protocols(context: typer.Context, *, say: Output) -> None:
     """List the protocols, unless one is to be shown."""
     if context.invoked_subcommand is not None:
         return
-    from holmes_fit.protocols import load_protocol, protocol_names
+    from holmes_fit.trials.protocols.catalogue import load_protocol, protocol_names
 
     titles = {name: load_protocol(name).title for name in protocol_names()}
     width = max(map(len, titles), default=0)
@@ -55,12 +55,12 @@ def show(
     say: Output,
 ) -> None:
     """Print a protocol, as a TOML that can be edited."""
-    from holmes_fit.protocols import load_protocol, protocol_file
+    from holmes_fit.trials.protocols.catalogue import load_protocol, protocol_file
 
     protocol = load_protocol(name)
     if picture is not None:
-        from holmes_fit.atomic import check_outputs
-        from holmes_fit.design_picture import PICTURE_SUFFIXES, save_design
+        from holmes_fit._support.atomic import check_outputs
+        from holmes_fit.reporting.design_picture import PICTURE_SUFFIXES, save_design
 
         check_outputs([picture], force, PICTURE_SUFFIXES)
         save_design(protocol, picture)

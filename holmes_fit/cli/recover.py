@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from holmes_fit._support.progress import progress_bar
 from holmes_fit.cli.app import command
 from holmes_fit.cli.options import (
     Alpha,
@@ -32,7 +33,6 @@ from holmes_fit.cli.options import (
     shipped,
 )
 from holmes_fit.cli.output import FAILED, Output, rows, shell
-from holmes_fit.progress import progress_bar
 
 TABLES = (
     "recovery.csv",
@@ -130,11 +130,11 @@ def recover(
     from holmes_fit.cli.fit_text import stopped
     from holmes_fit.cli.recover_text import beginning, ending, failure_lines
     from holmes_fit.fitting.cohort import check_workers, lost_text
-    from holmes_fit.models import Observer
-    from holmes_fit.recovery.plan import plan_recovery
-    from holmes_fit.recovery.study import Recovery, carry_out_study, default_folder
-    from holmes_fit.recovery.words import in_words
-    from holmes_fit.trials import read_cohort
+    from holmes_fit.models.registry import Observer
+    from holmes_fit.studies.recovery.plan import plan_recovery
+    from holmes_fit.studies.recovery.study import Recovery, carry_out_study, default_folder
+    from holmes_fit.studies.recovery.words import in_words
+    from holmes_fit.trials.reading import read_cohort
 
     if quick and preset is not None:
         raise typer.BadParameter("--quick is a preset itself, and has no meaning with --preset")

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from holmes_fit._support.errors import plain
+from holmes_fit._support.progress import duration
 from holmes_fit.cli.check_text import counted
-from holmes_fit.errors import plain
 from holmes_fit.fitting.forecast import seconds_of_work
-from holmes_fit.progress import duration
-from holmes_fit.recovery.plan import RecoveryPlan
-from holmes_fit.recovery.study import Recovery, cohort_folder
-from holmes_fit.recovery.words import in_words
-from holmes_fit.runs import Key, Run, read_run
-from holmes_fit.workers import usable_cores
+from holmes_fit.runs.folder import Run, read_run
+from holmes_fit.runs.records import Key
+from holmes_fit.runs.workers.processes import usable_cores
+from holmes_fit.studies.recovery.plan import RecoveryPlan
+from holmes_fit.studies.recovery.study import Recovery, cohort_folder
+from holmes_fit.studies.recovery.words import in_words
 
 
 def beginning(plan: RecoveryPlan, run: Run, workers: int | None, dask: str | None) -> str:

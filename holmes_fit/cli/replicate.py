@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
+from holmes_fit._support.progress import progress_bar
 from holmes_fit.cli.app import command
 from holmes_fit.cli.output import Output, rows
-from holmes_fit.progress import progress_bar
 
 
 @command(
@@ -38,7 +38,7 @@ def replicate(
     both as written and as published, and one PDF reports everything; --as-published then says whose figures it shows.
     """
     from holmes_fit.cli.fit_text import stopped
-    from holmes_fit.replication import replicate as run
+    from paper.run import replicate as run
 
     say.when_stopped = stopped(out)
     with progress_bar("replicating", say.quiet) as progress:

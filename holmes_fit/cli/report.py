@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
+from holmes_fit._support.errors import plain
 from holmes_fit.cli.app import command
 from holmes_fit.cli.options import Force, RunFolder, shipped
 from holmes_fit.cli.output import Output
-from holmes_fit.errors import plain
 
 
 @command(
@@ -53,9 +53,9 @@ def report(
 
     Pages whose results the run does not have are left out, and the report says so. The same run gives the same bytes.
     """
-    from holmes_fit.reporting.cohort import report as write_report
     from holmes_fit.reporting.cohort.summary import headlines
     from holmes_fit.reporting.cohort.writing import read_data
+    from holmes_fit.reporting.cohort.writing import report as write_report
 
     chosen = None if pages is None else [name.strip() for name in pages.split(",")]
     written = write_report(

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from holmes_fit._support.progress import progress_bar
 from holmes_fit.cli.app import command
 from holmes_fit.cli.options import (
     Alpha,
@@ -28,7 +29,6 @@ from holmes_fit.cli.options import (
     observer_of,
 )
 from holmes_fit.cli.output import Output, shell
-from holmes_fit.progress import progress_bar
 
 
 @command(
@@ -76,9 +76,9 @@ def simulate(
     learning_rate), logitnormal:MEDIAN,SD_OF_THE_LOGIT (lapse, choice_probability), loguniform:LOW,HIGH or
     uniform:LOW,HIGH. With groups, --param GROUP.NAME=VALUE holds for one of them.
     """
-    from holmes_fit.atomic import check_outputs
-    from holmes_fit.simulation import simulate as make
-    from holmes_fit.simulation import write_simulation
+    from holmes_fit._support.atomic import check_outputs
+    from holmes_fit.studies.simulation.people import simulate as make
+    from holmes_fit.studies.simulation.people import write_simulation
 
     for option, value, other in (("--model", model, mix), ("--subjects", subjects, groups)):
         if value is not None and other is not None:

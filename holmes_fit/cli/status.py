@@ -14,7 +14,7 @@ def status(run: RunFolder, *, say: Output) -> None:
     That is what is done, failed, damaged and missing. It can be asked while the run goes on.
     """
     from holmes_fit.cli.fit_text import how_to_go_on, status_facts, status_text
-    from holmes_fit.runs import read_run
+    from holmes_fit.runs.folder import read_run
 
     # Cohorts of a recovery study, whose own records are its groups, and what calibrates pooling; or cohorts of a plan,
     # with one for each number of trials.

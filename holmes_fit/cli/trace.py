@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from holmes_fit._support.progress import progress_bar
 from holmes_fit.cli.app import command
 from holmes_fit.cli.options import (
     Alpha,
@@ -30,7 +31,6 @@ from holmes_fit.cli.options import (
     observer_of,
 )
 from holmes_fit.cli.output import Output
-from holmes_fit.progress import progress_bar
 
 
 @command(
@@ -67,8 +67,8 @@ def trace(
     model predicts before it is shown. Use it as a regressor elsewhere.
     """
     from holmes_fit import read_cohort, trace_cohort
-    from holmes_fit.atomic import check_outputs
-    from holmes_fit.tables import write_table
+    from holmes_fit._support.atomic import check_outputs
+    from holmes_fit._support.csv_tables import write_table
 
     check_outputs([out], force)
     values = {

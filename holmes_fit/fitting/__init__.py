@@ -3,9 +3,3 @@
 ``person`` fits one person with one model, ``plan`` says what is to be done, ``cohort`` does it into a run folder, and
 ``tables`` makes CSV files of the records there.
 """
-
-from __future__ import annotations
-
-from holmes_fit.fitting.cohort import Fits, fit, read_fits
-
-__all__ = ["Fits", "fit", "read_fits"]

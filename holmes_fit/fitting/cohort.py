@@ -14,17 +14,23 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from holmes_fit.errors import HolmesFitError, InputError, Problems, plain
+from holmes_fit._support.errors import HolmesFitError, InputError, Problems, plain
+from holmes_fit._support.progress import OnProgress, watched
+from holmes_fit.fitting.lattice.task import Task
 from holmes_fit.fitting.person import PersonFit, fit_person
 from holmes_fit.fitting.plan import Plan, plan_fit, protocol_text
 from holmes_fit.fitting.tables import TEXT_COLUMNS, write_tables
-from holmes_fit.lattice import Task
-from holmes_fit.models import Observer, check_count
-from holmes_fit.presets import Preset
-from holmes_fit.progress import OnProgress, watched
-from holmes_fit.runs import Key, Run, RunResults, run_of
-from holmes_fit.trials import MISSED, Cohort, write_trials
-from holmes_fit.workers import Failure, check_cluster, do_all, usable_cores
+from holmes_fit.models.registry import Observer, check_count
+from holmes_fit.runs.folder import Run, run_of
+from holmes_fit.runs.records import Key
+from holmes_fit.runs.results import RunResults
+from holmes_fit.runs.workers.cluster import check_cluster
+from holmes_fit.runs.workers.pool import Failure
+from holmes_fit.runs.workers.processes import usable_cores
+from holmes_fit.runs.workers.tasks import do_all
+from holmes_fit.settings.preset import Preset
+from holmes_fit.trials.cohorts import MISSED, Cohort
+from holmes_fit.trials.writing import write_trials
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 
+from holmes_fit.fitting.lattice.explored import Explored
+from holmes_fit.fitting.lattice.nodes import Node, first_nodes, grid_nodes
+from holmes_fit.fitting.lattice.task import SEARCH, Task
 from holmes_fit.fitting.optimum import FINALISTS, GOALS, SCORE_BATCHES, SELECTION_FACTOR, solve
 from holmes_fit.fitting.plan import Plan
-from holmes_fit.lattice import Explored, Task
-from holmes_fit.lattice.nodes import Node, first_nodes, grid_nodes
-from holmes_fit.lattice.task import SEARCH
-from holmes_fit.likelihood import Replicates
-from holmes_fit.presets import Preset
-from holmes_fit.runs import Key
+from holmes_fit.likelihood.traces import Replicates
+from holmes_fit.runs.records import Key
+from holmes_fit.settings.preset import Preset
 
 SETS_AND_WHOLE = 2.5  # as much work as for all filters together, where sets are computed at the nodes that matter
 

@@ -15,12 +15,14 @@ from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 from scipy.optimize import minimize
 
-from holmes_fit.lattice import Explored, Posterior, Task
-from holmes_fit.lattice.nodes import ResponseNodes
-from holmes_fit.lattice.task import SCORE, SEARCH, SELECTION
-from holmes_fit.likelihood import ChoiceLikelihood, Replicates, Response, Traces, likelihood_of
-from holmes_fit.search import Evaluation, Method, SearchResult, maximise
-from holmes_fit.spaces import FreeParameter
+from holmes_fit.fitting.lattice.explored import Explored
+from holmes_fit.fitting.lattice.nodes import ResponseNodes
+from holmes_fit.fitting.lattice.posterior import Posterior
+from holmes_fit.fitting.lattice.task import SCORE, SEARCH, SELECTION, Task
+from holmes_fit.fitting.search import Evaluation, Method, SearchResult, maximise
+from holmes_fit.likelihood.answers import ChoiceLikelihood, Response, likelihood_of
+from holmes_fit.likelihood.traces import Replicates, Traces
+from holmes_fit.settings.spaces import FreeParameter
 
 Goal = Literal["ml", "map"]
 GOALS: tuple[Goal, ...] = ("ml", "map")

@@ -8,16 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holmes_fit.cohort_traces import learner_key
-from holmes_fit.filters.lineage import tree_table
+from holmes_fit.fitting.lattice.explored import Explored
+from holmes_fit.fitting.lattice.exploring import explore
+from holmes_fit.fitting.lattice.posterior import Posterior, posterior_of
+from holmes_fit.fitting.lattice.task import SCORE, Task, natural
 from holmes_fit.fitting.optimum import Effort, Goal, Optimum, Point, Score, find_optima, score
-from holmes_fit.lattice import Explored, Posterior, Task, explore, posterior_of
-from holmes_fit.lattice.task import SCORE, natural
-from holmes_fit.likelihood import likelihood_of
-from holmes_fit.models import LatentCauseModel
-from holmes_fit.presets import Preset
-from holmes_fit.spaces import FreeParameter
-from holmes_fit.trials import MISSED
+from holmes_fit.likelihood.answers import likelihood_of
+from holmes_fit.models.cohort_traces import learner_key
+from holmes_fit.models.filters.lineage import tree_table
+from holmes_fit.models.registry import LatentCauseModel
+from holmes_fit.settings.preset import Preset
+from holmes_fit.settings.spaces import FreeParameter
+from holmes_fit.trials.cohorts import MISSED
 
 AT_BOUND = 0.01  # of the distance between the bounds
 ROUNDING = 1e-9

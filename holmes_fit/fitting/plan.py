@@ -14,35 +14,29 @@ from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
 
-from holmes_fit.errors import InputError, Problems, Quoted, check_kind, nearest
+from holmes_fit._support.errors import InputError, Problems, Quoted, check_kind, nearest
+from holmes_fit._support.study_files import PACKAGE
+from holmes_fit.fitting.lattice.task import Task
 from holmes_fit.fitting.person import ENOUGH_REPLICATES
-from holmes_fit.lattice import Task
-from holmes_fit.models import MODELS, Model, Observer, check_count
-from holmes_fit.presets import Preset, load_preset, with_fixed
-from holmes_fit.runs import Key, Run, open_run
-from holmes_fit.spaces import Space
-from holmes_fit.study_files import PACKAGE
-from holmes_fit.trials import Cohort, Learner
+from holmes_fit.models.registry import MODELS, Model, Observer, check_count
+from holmes_fit.runs.folder import Run, open_run
+from holmes_fit.runs.records import Key
+from holmes_fit.settings.preset import Preset, load_preset, with_fixed
+from holmes_fit.settings.spaces import Space
+from holmes_fit.trials.cohorts import Cohort, Learner
 
 # What a result depends on, beside the data and the settings: these files, and no others.
 CODE = (
-    "choices.py",
-    "cohort_traces.py",
-    "filters/*.py",
+    "fitting/lattice/*.py",
     "fitting/optimum.py",
     "fitting/person.py",
-    "lattice/*.py",
+    "fitting/search.py",
     "likelihood/*.py",
-    "models.py",
-    "observations.py",
-    "parameters.py",
-    "populations.py",
-    "presets/entries.py",
-    "presets/preset.py",
-    "presets/tables.py",
-    "search.py",
-    "spaces.py",
+    "models/*.py",
+    "models/filters/*.py",
+    "settings/*.py",
     "trials/cohorts.py",
+    "trials/observations.py",
 )
 PACKAGES = ("numba", "numpy", "optuna", "pandas", "scipy")
 FIRST_LOOK = "a first look: few replicates. Do not report these numbers; fit with the default preset for that."

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from holmes_fit.choices import RESPONSE_PARAMETERS
 from holmes_fit.fitting.cohort import Fits
+from holmes_fit.models.responses import RESPONSE_PARAMETERS
 
 NOISY = "noisy likelihood"  # how the warning begins
 SHOWN = ("alpha", "omega")

@@ -15,9 +15,10 @@ import numpy as np
 import pandas as pd
 
 from holmes_fit.fitting.plan import Plan
-from holmes_fit.models import find_model
-from holmes_fit.protocols import Protocol
-from holmes_fit.runs import Record, Run
+from holmes_fit.models.registry import find_model
+from holmes_fit.runs.folder import Run
+from holmes_fit.runs.records import Record
+from holmes_fit.trials.protocols.schema import Protocol
 
 FITS = (
     "subject",

@@ -22,27 +22,3 @@ density mistakes.
 ``compiled``    the response rule over trials and filters, compiled
 ``answers``     one learner's answers under both halves: :class:`ChoiceLikelihood`
 """
-
-from __future__ import annotations
-
-from holmes_fit.likelihood.answers import (
-    AS_PREDICTED,
-    ChoiceLikelihood,
-    Kind,
-    OneStepAhead,
-    Response,
-    likelihood_of,
-)
-from holmes_fit.likelihood.traces import Replicates, Traces, traces_of
-
-__all__ = [
-    "AS_PREDICTED",
-    "ChoiceLikelihood",
-    "Kind",
-    "OneStepAhead",
-    "Replicates",
-    "Response",
-    "Traces",
-    "likelihood_of",
-    "traces_of",
-]

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
-from holmes_fit.choices import BETA, BIAS, LAPSE, choice_probability
 from holmes_fit.likelihood import compiled, laplace
 from holmes_fit.likelihood.density import TraceDensity, density_of, deviations_of, log_odds_of
 from holmes_fit.likelihood.traces import Traces
-from holmes_fit.trials import MISSED
+from holmes_fit.models.responses import BETA, BIAS, LAPSE, choice_probability
+from holmes_fit.trials.cohorts import MISSED
 
 Kind = Literal["marginal", "expected"]
 Lent = Sequence[NDArray[np.float64]]  # by learner: deviations of filters at neighbouring points, rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 
-from holmes_fit.study_files import study_folder
+from holmes_fit._support.study_files import study_folder
 
 STYLE = "holmes_fit.mplstyle"
 

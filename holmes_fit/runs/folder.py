@@ -12,12 +12,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from holmes_fit.atomic import written_whole
-from holmes_fit.errors import HolmesFitError, InputError, Problem, Problems, Quoted, plain, shown
+from holmes_fit._support.atomic import written_whole
+from holmes_fit._support.csv_tables import read_table, write_table
+from holmes_fit._support.errors import HolmesFitError, InputError, Problem, Problems, Quoted, plain, shown
 from holmes_fit.runs.lock import LOCK, Held, holder, locked
 from holmes_fit.runs.manifest import ADVICE, JSON, MANIFEST, Manifest, check_same, from_text, new_manifest, to_text
 from holmes_fit.runs.records import Arrays, Key, Record, file_of, from_bytes, to_bytes
-from holmes_fit.tables import read_table, write_table
 
 if TYPE_CHECKING:
     import pandas as pd

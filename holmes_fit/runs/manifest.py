@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from holmes_fit.errors import Problems, Quoted, plain
+from holmes_fit._support.errors import Problems, Quoted, plain
 from holmes_fit.runs.records import Key
 
 MANIFEST = "manifest.json"

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from holmes_fit.errors import Quoted, nearest, plain
-from holmes_fit.protocols import Protocol
-from holmes_fit.protocols.schema import CodedColumn, Coding
+from holmes_fit._support.errors import Quoted, nearest, plain
 from holmes_fit.trials.cells import MISSING, UNKNOWN, is_nothing, match_labels, numbers
 from holmes_fit.trials.files import Reading
+from holmes_fit.trials.protocols.schema import CodedColumn, Coding, Protocol
 from holmes_fit.trials.text_tables import ABSENT, SHOWN, TextColumn, TextTable
 
 EMPTY_MEANS: dict[CodedColumn, str] = {

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from holmes_fit.errors import InputError, Problem
-from holmes_fit.observations import Observations
-from holmes_fit.protocols import Protocol
+from holmes_fit._support.errors import InputError, Problem
+from holmes_fit.trials.observations import Observations
+from holmes_fit.trials.protocols.schema import Protocol
 
 MISSED = -1
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from holmes_fit.errors import Problems, Quoted, nearest, plain
+from holmes_fit._support.errors import Problems, Quoted, nearest, plain
 from holmes_fit.trials.text_tables import SHOWN, TableBuilder, TextTable
 
 DataPath = str | os.PathLike[str]

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from holmes_fit.errors import Quoted, nearest, plain, shown
-from holmes_fit.protocols import Protocol
+from holmes_fit._support.errors import Quoted, nearest, plain, shown
 from holmes_fit.trials.cells import is_nothing, number
 from holmes_fit.trials.checking import Sheet
 from holmes_fit.trials.files import DataPath, Reading, find_files, read_files
+from holmes_fit.trials.protocols.schema import Protocol
 from holmes_fit.trials.structure import NO_VALUE, distinct_values, values_of_subjects
 from holmes_fit.trials.text_tables import ABSENT, TextColumn, TextTable
 

@@ -10,14 +10,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from holmes_fit.errors import InputError, Problem, Quoted, plain, shown
-from holmes_fit.protocols import Protocol, load_protocol
-from holmes_fit.protocols.schema import RESERVED
+from holmes_fit._support.errors import InputError, Problem, Quoted, plain, shown
 from holmes_fit.trials.cells import MISSING
 from holmes_fit.trials.checking import CheckedCells, Sheet, check_cells, check_columns
 from holmes_fit.trials.cohorts import Cohort, build_cohort, restart_labels
 from holmes_fit.trials.files import DataPath, Reading, check_path, find_files, read_files
 from holmes_fit.trials.people import covariate_names, join_people, read_people, subject_table
+from holmes_fit.trials.protocols.catalogue import load_protocol
+from holmes_fit.trials.protocols.schema import RESERVED, Protocol
 from holmes_fit.trials.rules import apply_rules, outside_window
 from holmes_fit.trials.structure import check_answers, check_trial_order, number_learners
 from holmes_fit.trials.text_tables import TextTable

@@ -6,10 +6,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from holmes_fit.protocols import Protocol
-from holmes_fit.protocols.schema import RtWindow
 from holmes_fit.trials.cells import MISSING
 from holmes_fit.trials.cohorts import EXCLUSION_COLUMNS
+from holmes_fit.trials.protocols.schema import Protocol, RtWindow
 
 
 def outside_window(

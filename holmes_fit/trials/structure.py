@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from holmes_fit.errors import Quoted, plain, shown
-from holmes_fit.observations import MAX_TRIALS
+from holmes_fit._support.errors import Quoted, plain, shown
 from holmes_fit.trials.cells import is_nothing, number
 from holmes_fit.trials.checking import CheckedCells, Sheet
+from holmes_fit.trials.observations import MAX_TRIALS
 from holmes_fit.trials.text_tables import SHOWN
 
 NO_VALUE = -1

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from holmes_fit.errors import InputError, Problem, nearest
+from holmes_fit._support.errors import InputError, Problem, nearest
 from holmes_fit.trials.cohorts import Cohort
 
 EVERYONE = "everyone"

@@ -14,7 +14,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from holmes_fit.errors import Problems, Quoted, plain
+from holmes_fit._support.errors import Problems, Quoted, plain
 
 T = TypeVar("T", bound=np.generic)
 

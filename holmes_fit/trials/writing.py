@@ -7,9 +7,8 @@ import os
 import numpy as np
 import pandas as pd
 
-from holmes_fit.protocols import Protocol
-from holmes_fit.protocols.schema import RESERVED, Coding
-from holmes_fit.tables import write_table
+from holmes_fit._support.csv_tables import write_table
+from holmes_fit.trials.protocols.schema import RESERVED, Coding, Protocol
 
 
 def write_trials(trials: pd.DataFrame, protocol: Protocol, path: str | os.PathLike[str]) -> None:

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath, PureWindowsPath
 
 import pandas as pd
 
-from holmes_fit.numbers import share
+from holmes_fit._support.numbers import share
 from holmes_fit.reporting.cohort.book import Book, Column
 from holmes_fit.reporting.cohort.data import CohortData
 from holmes_fit.reporting.cohort.names import model_label, parameter_label

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from holmes_fit.numbers import MISSING, share
+from holmes_fit._support.numbers import MISSING, share
 from holmes_fit.reporting.cohort.book import Book, Column, Panel
 from holmes_fit.reporting.cohort.data import EVERYONE, CohortData
 from holmes_fit.reporting.cohort.figures_behaviour import draw_predictive

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from holmes_fit.numbers import MISSING, listed, probability, share
+from holmes_fit._support.numbers import MISSING, listed, probability, share
 from holmes_fit.reporting.cohort.axes import people_axis_height
 from holmes_fit.reporting.cohort.book import Book, Column, Panel
 from holmes_fit.reporting.cohort.data import EVERYONE, CohortData
@@ -25,11 +25,7 @@ from holmes_fit.reporting.cohort.figures_comparison import (
 from holmes_fit.reporting.cohort.names import BASELINES, model_label
 from holmes_fit.reporting.cohort.page import Page
 from holmes_fit.reporting.cohort.text import brief, fixed, people, sentence, signed, whole
-from holmes_fit.reporting.cohort.warnings import (
-    failure_warnings,
-    mixture_warnings,
-    noise_warnings,
-)
+from holmes_fit.reporting.cohort.warnings import failure_warnings, mixture_warnings, noise_warnings
 
 TITLE = "Flat or HOLMES"
 SURE, FAVOURED = 0.95, 0.75  # protected exceedance probability

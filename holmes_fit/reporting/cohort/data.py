@@ -12,10 +12,11 @@ from typing import Any
 
 import pandas as pd
 
-from holmes_fit.errors import InputError, Problem, nearest, plain
+from holmes_fit._support.errors import InputError, Problem, nearest, plain
 from holmes_fit.reporting.cohort.names import BASELINES
 from holmes_fit.reporting.cohort.reading import Table, read_if_there
-from holmes_fit.runs import Record, Run, read_run
+from holmes_fit.runs.folder import Run, read_run
+from holmes_fit.runs.records import Record
 
 EVERYONE = "everyone"
 MOST_GROUPS = 10  # a covariate with more values than that is no grouping

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from holmes_fit.errors import InputError, Problem, nearest, shown
-from holmes_fit.runs import Run
-from holmes_fit.runs.folder import HasRun
+from holmes_fit._support.errors import InputError, Problem, nearest, shown
+from holmes_fit.runs.folder import HasRun, Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,7 +59,7 @@ def draw(
     Text(...)
     >>> hf.draw("runs/pilot", "data_learning")
     Traceback (most recent call last):
-    holmes_fit.errors.InputError: argument figure: saw 'data_learning'; ...
+    holmes_fit.InputError: argument figure: saw 'data_learning'; ...
     """
     from matplotlib import pyplot as plt
 

@@ -12,10 +12,10 @@ import pandas as pd
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from holmes_fit.atomic import written_whole
+from holmes_fit._support.atomic import written_whole
+from holmes_fit._support.csv_tables import write_table
 from holmes_fit.reporting.cohort.layout import LEADING, POINTS, Pads, fit_into, fractions
 from holmes_fit.reporting.cohort.text import Weight, printable, shortened, wrapped
-from holmes_fit.tables import write_table
 
 if TYPE_CHECKING:
     from holmes_fit.reporting.cohort.book import Panel

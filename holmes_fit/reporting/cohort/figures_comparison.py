@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import Bbox
 
-from holmes_fit.numbers import probability, share
+from holmes_fit._support.numbers import probability, share
 from holmes_fit.reporting.cohort.axes import LABEL, ROUND, Array, people_axis, percent_axis, reference
 from holmes_fit.reporting.cohort.data import EVERYONE
 from holmes_fit.reporting.cohort.figures_data import color_of

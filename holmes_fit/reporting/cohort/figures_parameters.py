@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 
-from holmes_fit.numbers import probability
+from holmes_fit._support.numbers import probability
 from holmes_fit.reporting.cohort.axes import LABEL, NAME, mixed, natural_ticks, people_axis, reference, to_scale
 from holmes_fit.reporting.cohort.names import (
     group_color,

@@ -17,7 +17,8 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from holmes_fit.numbers import share
+from holmes_fit._support.numbers import share
+from holmes_fit._support.uniformity import binned, bins_for, ecdf_band
 from holmes_fit.reporting.cohort.axes import (
     LABEL,
     Array,
@@ -32,7 +33,6 @@ from holmes_fit.reporting.cohort.axes import (
 from holmes_fit.reporting.cohort.names import model_color, model_label, parameter_label
 from holmes_fit.reporting.cohort.text import fixed, shortened, width_of
 from holmes_fit.reporting.style import HOLMES, INK, PALE
-from holmes_fit.uniformity import binned, bins_for, ecdf_band
 
 LANE = 0.32  # room above the points for what is written there, in parts of their range
 SHARES = LinearSegmentedColormap.from_list("shares", ["#ffffff", HOLMES])

@@ -12,7 +12,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patches import Rectangle
 
-from holmes_fit.numbers import share
+from holmes_fit._support.numbers import share
 from holmes_fit.reporting.cohort.keys import Key, size_of
 from holmes_fit.reporting.cohort.text import count, shortened, width_of
 from holmes_fit.reporting.cohort.tree_nodes import LEAST_SHARE, Node, root_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from holmes_fit.numbers import listed
+from holmes_fit._support.numbers import listed
 from holmes_fit.reporting.cohort import methods_words as told
 from holmes_fit.reporting.cohort.behaviour_tables import people_table
 from holmes_fit.reporting.cohort.book import Book

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from holmes_fit.numbers import listed, share
+from holmes_fit._support.numbers import listed, share
 from holmes_fit.reporting.cohort.behaviour_tables import group_rows, learning_curve, people_table
 from holmes_fit.reporting.cohort.book import GUTTER, LEADING, SMALL, Book, Column, Panel
 from holmes_fit.reporting.cohort.data import CohortData

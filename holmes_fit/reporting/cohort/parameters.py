@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from holmes_fit.numbers import MISSING, listed, probability
+from holmes_fit._support.numbers import MISSING, listed, probability
 from holmes_fit.reporting.cohort.axes import people_axis_height
 from holmes_fit.reporting.cohort.behaviour_tables import people_table
 from holmes_fit.reporting.cohort.book import Book, Column, Panel

@@ -12,14 +12,14 @@ import pandas as pd
 from matplotlib.axes import Axes
 from scipy.special import logsumexp
 
-from holmes_fit.numbers import listed, share
+from holmes_fit._support.numbers import listed, share
 from holmes_fit.reporting.cohort.book import BOTTOM, GUTTER, TOP, Book, Panel
 from holmes_fit.reporting.cohort.data import CohortData
 from holmes_fit.reporting.cohort.figures_people import Person, Surface, draw_people_key, draw_person
 from holmes_fit.reporting.cohort.names import BASELINES, model_color, model_label
 from holmes_fit.reporting.cohort.page import Page
 from holmes_fit.reporting.cohort.text import people, printable, sentence
-from holmes_fit.runs import Record
+from holmes_fit.runs.records import Record
 
 TITLE = "People"
 FEW_PEOPLE, FEW_ON_A_PAGE = 30, 12  # up to as many have larger cells

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from holmes_fit.errors import InputError, Problem, plain
-from holmes_fit.tables import read_table
+from holmes_fit._support.csv_tables import read_table
+from holmes_fit._support.errors import InputError, Problem, plain
 
 # Columns that hold text, whatever it looks like, in any of the tables.
 TEXT = (

@@ -8,7 +8,7 @@ from math import nan
 
 import pandas as pd
 
-from holmes_fit.numbers import listed, probability, share
+from holmes_fit._support.numbers import listed, probability, share
 from holmes_fit.reporting.cohort.book import Book, Column, Panel
 from holmes_fit.reporting.cohort.data import CohortData
 from holmes_fit.reporting.cohort.figures_recovery import (

@@ -8,8 +8,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from holmes_fit.errors import InputError, Problems, nearest, plain
-from holmes_fit.study_files import find_toml, read_toml
+from holmes_fit._support.errors import InputError, Problems, nearest, plain
+from holmes_fit._support.study_files import find_toml, read_toml
 
 
 class Settings(BaseModel):

@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.font_manager import FontProperties, findfont, get_font
 from matplotlib.ft2font import FT2Font, LoadFlags
 
-from holmes_fit.numbers import MISSING
+from holmes_fit._support.numbers import MISSING
 
 Weight = Literal["normal", "bold"]
 WEIGHTS: tuple[Weight, ...] = ("normal", "bold")

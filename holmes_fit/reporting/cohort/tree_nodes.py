@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from holmes_fit.numbers import share
+from holmes_fit._support.numbers import share
 from holmes_fit.reporting.cohort.text import printable
 
 LEAST_SHARE = 0.02  # of the trials; smaller nodes are drawn together

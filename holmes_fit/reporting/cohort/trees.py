@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from holmes_fit.numbers import listed, share
+from holmes_fit._support.numbers import listed, share
 from holmes_fit.reporting.cohort.book import GUTTER, LEADING, SMALL, TEXT_WIDTH, Book, Panel
 from holmes_fit.reporting.cohort.book import TITLE as TITLE_SIZE
 from holmes_fit.reporting.cohort.data import CohortData

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from holmes_fit.numbers import listed
+from holmes_fit._support.numbers import listed
 from holmes_fit.reporting.cohort.names import model_label
 from holmes_fit.reporting.cohort.text import people, printable, sentence
 

@@ -8,12 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holmes_fit.atomic import check_outputs, written_whole
-from holmes_fit.errors import InputError, Problem, Problems, Quoted, check_kind, plain
+from holmes_fit._support.atomic import check_outputs, written_whole
+from holmes_fit._support.errors import InputError, Problem, Problems, Quoted, check_kind, plain
 from holmes_fit.reporting.cohort.data import CohortData
 from holmes_fit.reporting.cohort.settings import Settings, check_pages, load_settings
-from holmes_fit.runs import Run, run_of
-from holmes_fit.runs.folder import HasRun
+from holmes_fit.runs.folder import HasRun, Run, run_of
 
 if TYPE_CHECKING:
     from holmes_fit.reporting.cohort.book import Book

@@ -1,0 +1,1 @@
+"""What every room needs and none of them is about: errors, files, progress, caches, numbers in words."""

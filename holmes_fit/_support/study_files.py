@@ -1,0 +1,118 @@
+"""The files that a researcher reads and edits: beside the package in a checkout, inside it in a wheel, or elsewhere."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+from typing import Any, Literal
+
+from holmes_fit._support.errors import HolmesFitError, InputError, Problem, Quoted, nearest, shown
+
+StudyFolder = Literal["data", "protocols", "fitting", "reports"]
+
+PACKAGE = Path(__file__).resolve().parents[1]
+
+
+def study_folder(name: StudyFolder) -> Path:
+    """Return the folder of shipped files of that name.
+
+    Parameters
+    ----------
+    name
+        ``"data"``, ``"protocols"``, ``"fitting"`` or ``"reports"``.
+
+    Raises
+    ------
+    HolmesFitError
+        If the installation lacks the folder.
+    """
+    candidates = (PACKAGE / "study" / name, PACKAGE.parent / name)
+    for folder in candidates:
+        if folder.is_dir():
+            return folder
+    raise HolmesFitError(f"The shipped folder {name!r} is missing from this installation; please install again.")
+
+
+def shipped_names(folder: StudyFolder) -> tuple[str, ...]:
+    """Return the names of the TOML files that come with the package, in alphabetical order."""
+    return tuple(sorted(path.stem for path in study_folder(folder).glob("*.toml")))
+
+
+def find_toml(name_or_path: str | os.PathLike[str], folder: StudyFolder, where: str, beside: Path = Path()) -> Path:
+    """Return the TOML file of a shipped name, or of a path.
+
+    Parameters
+    ----------
+    name_or_path
+        A name from :func:`shipped_names`, or a path.
+    folder
+        Where the shipped ones are.
+    where
+        What a message calls the thing that is looked for.
+    beside
+        What a relative path is relative to.
+
+    Raises
+    ------
+    InputError
+        If there is no such name and no such file.
+    """
+    names = shipped_names(folder)
+    allowed = f"the path of a TOML file, or one of {', '.join(names)}"
+    if not isinstance(name_or_path, str | os.PathLike):
+        raise InputError([Problem(where, shown(name_or_path), allowed)])
+    if name_or_path in names:
+        return study_folder(folder) / f"{name_or_path}.toml"
+    path = beside / name_or_path
+    if not _is_file(path):
+        seen = os.fspath(name_or_path)
+        local = Path(folder) / f"{path.name}.toml"  # of a study that holmes-fit init has laid out
+        advice = f"Did you mean {str(local)!r}?" if _is_file(beside / local) else nearest(seen, names)
+        if path.suffix == ".toml":
+            there = [other.name for other in path.parent.glob("*.toml")]
+            advice = f"There is no such file. {nearest(path.name, there)}".rstrip()
+        raise InputError([Problem(where, shown(seen), allowed, advice)])
+    return path
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # a name that the file system cannot hold
+        return False
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Return the content of a TOML file.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, or is no TOML.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError([Problem(str(path), error.strerror or "no access", "a file that can be read")]) from None
+    return parse_toml(content, path.name)
+
+
+def parse_toml(content: bytes | str, file: str) -> dict[str, Any]:
+    """Return the content of a TOML file that messages call ``file``.
+
+    Raises
+    ------
+    InputError
+        If it is no TOML.
+    """
+    try:
+        text = content.decode("utf-8-sig") if isinstance(content, bytes) else content
+        return tomllib.loads(text)
+    except UnicodeDecodeError as error:
+        seen, allowed = f"bytes that are no text, at position {error.start}", "TOML text in UTF-8"
+    except RecursionError:
+        seen, allowed = "brackets nested too deeply", "TOML"
+    except ValueError as error:
+        seen, allowed = str(error), "TOML"
+    raise InputError([Problem(file, shown(Quoted(seen)), allowed)])

@@ -1,0 +1,217 @@
+"""The likelihood of one person and model at the nodes of a lattice that were computed.
+
+Every node has draws of its own, and its neighbours lend it what their filters show (``nodes.Lending``): the plain half
+of its likelihood is averaged with theirs by a kernel, as the true surface is smooth; the density of its traces takes
+its mean from a plane through theirs, and its covariance from all their filters. So a node with R filters has the use of
+up to nine times as many.
+
+The same is done without each of eight disjoint shares of the filters: what leaving them out changes is what is known
+of the Monte Carlo error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holmes_fit.fitting.lattice.nodes import Knots, Lending, Node, ResponseNodes, fill, lending, shape_of
+from holmes_fit.fitting.lattice.task import A_NODE, LATTICE, Task, log_prior_mass
+from holmes_fit.likelihood import compiled, laplace
+from holmes_fit.likelihood.answers import halves, log_mean, signs_of
+from holmes_fit.likelihood.density import density_of, deviations_of, log_odds_of
+from holmes_fit.likelihood.traces import Replicates
+
+SHARES = 8  # of the filters, which are left out in turn
+NEGLIGIBLE = 7.0  # nats below the best node, at which nothing need be left out
+
+EVERYTHING = slice(None)
+
+Rows = slice | NDArray[np.signedinteger]
+
+
+class Explored:
+    """Log-likelihoods on the lattice, as far as they were computed.
+
+    Parameters
+    ----------
+    task
+        The person and the model.
+    replicates
+        Filters at every node; 1 if the model has no particles.
+    """
+
+    def __init__(self, task: Task, replicates: int):
+        self.task = task
+        self.replicates = replicates if task.is_noisy else 1
+        self.learning_shape = shape_of(task.space.learning)
+        self.response = ResponseNodes(task)
+        self.response_shape = shape_of(task.space.response)
+        self.nodes: list[Node] = []
+        self.is_refined = False
+        self._learners = [_Learner(signs_of(each.choices)) for each in task.learners]
+        self._lending: list[Lending] = []
+        self._whole: NDArray[np.float64] | None = None
+        self._at_knots: list[NDArray[np.float64]] = []  # by learner, the smooth half of all filters: nodes x knots
+
+    # ----------------------------------------------------------------------------------------------- filtering
+
+    def add(self, nodes: Iterable[Node]) -> None:
+        """Filter at more nodes."""
+        for node in nodes:
+            flat = int(np.ravel_multi_index(node, self.learning_shape)) if node else 0
+            traces = self.task.traces(self.position(node), Replicates(self.replicates, LATTICE + A_NODE * flat))
+            for learner, p_hat in zip(self._learners, traces.p_hat, strict=True):
+                learner.add(p_hat, self)
+            self.nodes.append(node)
+        self._lending = lending(self.nodes, self.learning_shape)
+        self._whole = None
+
+    def position(self, node: Node) -> NDArray[np.float64]:
+        """Return where a node is, on the scales of search."""
+        return np.array([axis.positions[i] for axis, i in zip(self.task.space.learning, node, strict=True)])
+
+    @property
+    def is_marginal(self) -> bool:
+        """Whether there is a distribution of traces to integrate over."""
+        return self.task.is_noisy and self.task.kind == "marginal"
+
+    @property
+    def sets(self) -> list[Rows]:
+        """The filters that are left without each share of them; none if the likelihood is exact."""
+        if not self.task.is_noisy:
+            return []
+        number = np.arange(self.replicates)
+        return [number[number % SHARES != share] for share in range(SHARES)]
+
+    # ----------------------------------------------------------------------------------------------- likelihoods
+
+    @property
+    def log_likelihood(self) -> NDArray[np.float64]:
+        """Computed nodes x response nodes."""
+        if self._whole is None:
+            self._whole = np.sum(list(self._of_learners()), axis=0)
+        return self._whole
+
+    def _of_learners(self) -> Iterator[NDArray[np.float64]]:
+        """Yield the log-likelihood of each learner by all filters."""
+        if self.is_marginal:
+            yield from (halves(plain, smooth) for plain, smooth in self.both_halves())
+        else:
+            yield from (learner.plain(EVERYTHING, self) for learner in self._learners)
+
+    def both_halves(self) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+        """Yield the plain and the smooth half of each learner's likelihood by all filters: nodes x response nodes."""
+        self._at_knots = []
+        for learner in self._learners:
+            self._at_knots.append(learner.smooth(EVERYTHING, self._lending, self.response.knots))
+            smooth = self.response.knots.at_nodes(self._at_knots[-1]).reshape(len(self.nodes), -1)
+            yield _averaged(learner.plain(EVERYTHING, self), self._lending), smooth
+
+    def of_sets(self) -> list[NDArray[np.float64]]:
+        """Return the same without each share of the filters. Where nodes do not matter, nothing is left out."""
+        whole = self.log_likelihood
+        places = self._that_matter()
+        found = []
+        for rows in self.sets:
+            own = whole.copy()
+            own[places] = np.sum(list(self._without(rows, places)), axis=0)
+            found.append(own)
+        return found
+
+    def _without(self, rows: Rows, places: NDArray[np.intp]) -> Iterator[NDArray[np.float64]]:
+        """Yield the log-likelihood of each learner by some of the filters, at some of the computed nodes.
+
+        That of the smooth half changes so little that it is enough to know it at few knots.
+        """
+        lent = [self._lending[place] for place in places]
+        response = self.response
+        for number, learner in enumerate(self._learners):
+            plain = learner.plain(rows, self)
+            if not self.is_marginal:
+                yield plain[places]
+                continue
+            whole = self._at_knots[number][places]
+            few = learner.smooth(rows, lent, response.few_knots)
+            change = response.few_knots.at_nodes(few - whole[np.ix_(np.arange(len(places)), *response.few)])
+            smooth = response.knots.at_nodes(whole) + change
+            yield halves(_averaged(plain, lent), smooth.reshape(len(places), -1))
+
+    def on_lattice(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return learning nodes x response nodes, interpolated between computed nodes."""
+        surface = np.full((*self.learning_shape, *self.response_shape), np.nan)
+        for node, own in zip(self.nodes, values, strict=True):
+            surface[node] = own.reshape(self.response_shape)
+        return fill(surface, self.learning_shape, self.task.is_noisy)
+
+    def lent(self, position: NDArray[np.float64]) -> list[NDArray[np.float64]] | None:
+        """Return what the nearest node and its lenders would lend to a point: by learner, deviations of filters."""
+        if not self.is_marginal:
+            return None
+        spacing = np.array([axis.spacing for axis in self.task.space.learning])
+        away = [np.sum(((self.position(node) - position) / spacing) ** 2) for node in self.nodes]
+        lenders = self._lending[int(np.argmin(away))].lenders
+        return [np.concatenate([deviations_of(each.log_odds[i]) for i in lenders]) for each in self._learners]
+
+    def _that_matter(self) -> NDArray[np.intp]:
+        """Return the computed nodes whose mass is not negligible."""
+        log_prior = log_prior_mass(self.task.space).reshape(*self.learning_shape, -1)
+        joint = np.array(
+            [np.max(own + log_prior[node]) for node, own in zip(self.nodes, self.log_likelihood, strict=True)]
+        )
+        return np.flatnonzero(joint > joint.max() - NEGLIGIBLE)
+
+
+class _Learner:
+    """One learner's filters at the computed nodes.
+
+    Parameters
+    ----------
+    signs
+        The answers; see :func:`holmes_fit.likelihood.answers.signs_of`.
+    """
+
+    def __init__(self, signs: NDArray[np.float64]):
+        self.signs = signs
+        self.log_odds: list[NDArray[np.float32]] = []  # by node, filters x trials
+        self._by_filter: list[NDArray[np.float64]] = []  # by node, filters x response nodes
+
+    def add(self, p_hat: NDArray[np.float64], explored: Explored) -> None:
+        log_odds = log_odds_of(p_hat)
+        self.log_odds.append(log_odds.astype(np.float32))
+        if explored.task.kind == "marginal":
+            self._by_filter.append(self._on_grid(log_odds, explored))
+
+    def plain(self, rows: Rows, explored: Explored) -> NDArray[np.float64]:
+        """Return the plain mean over some filters, or the likelihood of their mean: nodes x response nodes."""
+        if explored.task.kind == "marginal":
+            return np.stack([log_mean(each[rows]) for each in self._by_filter])
+        means = [1 / (1 + np.exp(-each[rows].astype(np.float64))) for each in self.log_odds]
+        return np.concatenate([self._on_grid(log_odds_of(p.mean(axis=0, keepdims=True)), explored) for p in means])
+
+    def _on_grid(self, log_odds: NDArray[np.float64], explored: Explored) -> NDArray[np.float64]:
+        answered = self.signs != 0.0
+        given = self.signs[answered]
+        towards = np.ascontiguousarray(given * log_odds[:, answered])
+        return compiled.on_grid(towards, given, *explored.response.nodes).reshape(len(log_odds), -1)
+
+    def smooth(self, rows: Rows, lent: Sequence[Lending], knots: Knots) -> NDArray[np.float64]:
+        """Return the likelihood under the density of traces at the nodes that are lent to: nodes x knots."""
+        chosen = [each[rows].astype(np.float64) for each in self.log_odds]
+        means = np.stack([each.mean(axis=0) for each in chosen])
+        deviations = [deviations_of(each) for each in chosen]
+        at_knots = []
+        for own in lent:
+            pooled = np.concatenate([deviations[lender] for lender in own.lenders])
+            density = density_of(own.plane @ means[own.lenders], pooled)
+            at_knots.append(laplace.on_grid(*density, self.signs, *knots.values))
+        return np.stack(at_knots)
+
+
+def _averaged(plain: NDArray[np.float64], lent: Sequence[Lending]) -> NDArray[np.float64]:
+    """Average likelihoods over lenders."""
+    highest = plain.max(axis=0)
+    likelihood = np.exp(plain - highest)
+    averaged = np.stack([own.kernel @ likelihood[own.lenders] for own in lent])
+    return np.log(np.maximum(averaged, np.finfo(np.float64).tiny)) + highest

@@ -1,0 +1,1 @@
+"""Groups of people: their distributions (``pooling``), and which model describes them (``comparison``)."""

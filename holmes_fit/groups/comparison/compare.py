@@ -1,0 +1,369 @@
+"""Which model describes these people: the mixture, and everything that stands beside it in one table."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+
+import arviz as az
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from holmes_fit._support.errors import Problems, Quoted, nearest
+from holmes_fit._support.progress import OnBegin, watched_steps
+from holmes_fit.groups.comparison.groups import groups_of
+from holmes_fit.groups.comparison.omnibus import exceedance, frequencies_by_group, omnibus_risk, protected
+from holmes_fit.groups.comparison.prediction import LeftOut, leave_one_out
+from holmes_fit.groups.comparison.predictive import check_predictive, predictive_checks, read_checks
+from holmes_fit.groups.comparison.predictive_draws import PeopleDraws, draws_digest, read_draws
+from holmes_fit.groups.comparison.prior_sensitivity import prior_sensitivity
+from holmes_fit.groups.pooling.lattices import Lattices, check_same_people, fitted_models, load_lattices
+from holmes_fit.groups.pooling.mixture import Mixture, check_mixture, mix_models
+from holmes_fit.groups.pooling.pool import check_enough, pool_people
+from holmes_fit.groups.pooling.priors import GroupPrior
+from holmes_fit.groups.pooling.results import check_group_model, listed, pool, read_pooled, to_arviz
+from holmes_fit.groups.pooling.sampling import Diagnostics, Sampling, counted, diagnose, read_kept
+from holmes_fit.models.registry import find_model
+from holmes_fit.runs.cohorts import cohort_of
+from holmes_fit.runs.folder import HasRun, Run, run_of
+
+MIXTURE = "mixture.nc"
+SIMULATED = "simulated"  # what predictive checks were made from, among the attributes of the mixture
+DATASETS = 100  # simulated cohorts in posterior predictive checks
+
+
+@dataclass(frozen=True)
+class Frequencies:
+    """How frequent models are: over everyone, and in each group.
+
+    Parameters
+    ----------
+    everyone
+        Draws x models.
+    groups
+        Their names; none if the people are not divided.
+    group_of
+        Everyone's group, by number.
+    by_group
+        Draws x groups x models.
+    exceedance, protected
+        The probability of each model to be the most frequent one, without and with the omnibus risk.
+    risk
+        The omnibus risk: the probability that all models are equally frequent.
+    """
+
+    everyone: NDArray[np.float64]
+    groups: tuple[str, ...]
+    group_of: NDArray[np.intp]
+    by_group: NDArray[np.float64]
+    exceedance: NDArray[np.float64]
+    protected: NDArray[np.float64]
+    risk: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What was found about the models of a run. Tables are those of the run folder.
+
+    Parameters
+    ----------
+    run
+        The run folder.
+    mixture
+        The mixture of the models that compete.
+    shares
+        How frequent they are.
+    left_out
+        By model, how well its group predicts someone who is left out.
+    fits
+        ``models.csv`` of the run, for the people who are compared.
+    checks, check_summary
+        Posterior predictive checks.
+    diagnostics
+        By model, whether NUTS has done its work for its group.
+    notes
+        What else a reader must know.
+    """
+
+    run: Run
+    mixture: Mixture
+    shares: Frequencies
+    left_out: Mapping[str, LeftOut]
+    fits: pd.DataFrame
+    checks: pd.DataFrame
+    check_summary: pd.DataFrame
+    diagnostics: Mapping[str, Diagnostics]
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:  # in a notebook; the arrays would take pages
+        return f"<Comparison: {', '.join(self.mixture.models)}, {len(self.mixture.subjects)} people>"
+
+    @cached_property
+    def models(self) -> pd.DataFrame:
+        """``comparison.csv``: a row for each model."""
+        from holmes_fit.groups.comparison.tables import models_table
+
+        return models_table(self)
+
+    @cached_property
+    def people(self) -> pd.DataFrame:
+        """``model_probabilities.csv``: a row for each person and model of the mixture."""
+        from holmes_fit.groups.comparison.tables import people_table
+
+        return people_table(self)
+
+    @cached_property
+    def frequencies(self) -> pd.DataFrame:
+        """``frequencies.csv``: a row for each group and model of the mixture."""
+        from holmes_fit.groups.comparison.tables import frequency_table
+
+        return frequency_table(self)
+
+    @cached_property
+    def differences(self) -> pd.DataFrame:
+        """``frequency_differences.csv``: a row for each model and pair of groups."""
+        from holmes_fit.groups.comparison.tables import difference_table
+
+        return difference_table(self)
+
+    @cached_property
+    def prior_sensitivity(self) -> pd.DataFrame:
+        """``prior_sensitivity.csv``: a row for each model of the mixture and width of the fitting priors."""
+        return prior_sensitivity(self.mixture.lattices)
+
+    @property
+    def idata(self) -> az.InferenceData:
+        """The posterior of the mixture, for ArviZ."""
+        return self.mixture.idata
+
+    @property
+    def warnings(self) -> list[str]:
+        """What a reader must know before using the results; nothing if all is well."""
+        groups = [f"group of {name}: {text}" for name, own in self.diagnostics.items() for text in own.warnings]
+        left_out = [
+            f"leaving people out of {name} cannot be told from its draws for {found.n_high} of {len(found.k)} people "
+            "(Pareto k above 0.7)"
+            for name, found in self.left_out.items()
+            if found.n_high
+        ]
+        return [*self.mixture.warnings, *groups, *left_out, *self.notes]
+
+    @property
+    def converged(self) -> bool:
+        """Whether NUTS has done its work, for the mixture and for the group of every model."""
+        return not any(each.warnings for each in (self.mixture.diagnostics, *self.diagnostics.values()))
+
+
+def compare(
+    run: str | PathLike[str] | Run | HasRun,
+    models: Sequence[str] | None = None,
+    *,
+    by: str | None = None,
+    leave_out: Collection[str] = (),
+    prior: GroupPrior | None = None,
+    sampling: Sampling | None = None,
+    datasets: int = DATASETS,
+    workers: int | None = None,
+    progress: OnBegin | bool = True,
+) -> Comparison:
+    """Compare the models of a run, and write the results into its folder.
+
+    The headline is a mixture: everyone follows one of the models, frequencies are unknown, and within a model people
+    are distributed as in its group. What was sampled or simulated before from the same fits, with the same settings
+    and versions, is not sampled or simulated again. Files are ``comparison.csv``, ``model_probabilities.csv``,
+    ``frequencies.csv``, ``frequency_differences.csv``, ``prior_sensitivity.csv``, ``mixture.csv``, ``mixture.nc``,
+    ``predictive.csv`` and ``predictive_summary.csv``.
+
+    Parameters
+    ----------
+    run
+        What :func:`holmes_fit.fit` has returned, or the run folder.
+    models
+        The models of the mixture, two or more; by default all models of the run, baselines among them. What is found
+        holds among these models. The others stand beside them in the table.
+    by
+        The covariate whose groups are compared; by default the first that divides people into a few groups.
+    leave_out
+        People who are left out of everything.
+    prior, sampling
+        See :func:`holmes_fit.groups.pooling.pool_people`.
+    datasets
+        How many cohorts are simulated for posterior predictive checks.
+    workers
+        Processes, all usable cores by default. Results do not depend on it.
+    progress
+        Whether to show how much is done, in a terminal or a notebook; or what is called with what is begun, and may
+        return what is called with how much of it is done, and the total.
+
+    Returns
+    -------
+    Comparison
+        The tables ``models``, ``people``, ``frequencies`` and ``differences``, ``idata`` for ArviZ, and ``warnings``.
+
+    Raises
+    ------
+    InputError
+        If the run is not complete, models were fitted on different people, or an argument cannot be used.
+
+    Examples
+    --------
+    >>> import holmes_fit as hf
+    >>> found = hf.compare("runs/pilot", datasets=20, workers=1)
+    >>> found.models.set_index("model")["frequency"].sum().round(6)
+    np.float64(1.0)
+    >>> found.people.pivot(index="subject", columns="model", values="probability").shape
+    (4, 2)
+    >>> found.frequencies["group"].unique().tolist()
+    ['everyone', 'control', 'patient']
+    >>> found.idata.posterior["frequency"].dims  # for ArviZ
+    ('chain', 'draw', 'group', 'model')
+    """
+    run = run_of(run, "fit")
+    problems = Problems()
+    leave_out = listed("leave_out", leave_out, problems)
+    named = None if models is None else listed("models", models, problems)
+    check_group_model(prior, sampling, problems)
+    check_predictive(datasets, workers, problems)
+    problems.raise_if_any()
+    sampling = sampling or Sampling()
+    lattices = {name: load_lattices(run, name, leave_out) for name in fitted_models(run)}
+    chosen = _chosen(named, tuple(lattices))
+    check_same_people(list(lattices.values()))
+    groups, group_of, notes = groups_of(cohort_of(run), by, next(iter(lattices.values())).subjects)
+    _check_people_and_models([lattices[name] for name in chosen])
+    with watched_steps(progress) as begin:
+        if not run.path("pooling.csv").exists() and any(each.axes for each in lattices.values()):
+            pool(run, leave_out=leave_out, prior=prior, sampling=sampling, progress=begin)
+        posteriors = {
+            name: _posterior(run, each, prior, sampling, begin) for name, each in lattices.items() if each.axes
+        }
+        kept = read_kept(run.path(MIXTURE))
+        mixture = mix_models(
+            [lattices[name] for name in chosen],
+            prior=prior,
+            sampling=sampling,
+            kept=kept,
+            on_step=counted(begin("mixing the models"), sampling.steps),
+        )
+        draws = {
+            name: _people_draws(posteriors[name]) if name in posteriors else read_draws(run, name, leave_out)
+            for name in lattices
+        }
+        simulated = draws_digest(run, draws, datasets, sampling.seed)
+        if kept is not None and kept["posterior"].attrs.get(SIMULATED) == simulated:
+            checks, summary = read_checks(run)
+        else:
+            progress_of = begin("simulating the people")
+            checks, summary = predictive_checks(
+                run, draws, datasets=datasets, seed=sampling.seed, workers=workers, progress=progress_of
+            )
+        mixture.idata["posterior"].attrs[SIMULATED] = simulated
+    found = Comparison(
+        run=run,
+        mixture=mixture,
+        shares=shares_of(mixture, groups, group_of),
+        left_out={
+            name: leave_one_out(posteriors[name]) if name in posteriors else LeftOut.of_constants(each.highest)
+            for name, each in lattices.items()
+        },
+        fits=_fits(run, mixture.subjects),
+        checks=checks,
+        check_summary=summary,
+        diagnostics={name: diagnose(each) for name, each in posteriors.items()},
+        notes=notes,
+    )
+    write(found)
+    return found
+
+
+def _posterior(
+    run: Run, lattices: Lattices, prior: GroupPrior | None, sampling: Sampling, begin: OnBegin
+) -> az.InferenceData:
+    """Return the group of a model without covariates: as the run has it, or pooled now.
+
+    What the run has from pooling others, or with covariates, stays as it is.
+    """
+    kept = read_pooled(run, lattices, prior)
+    if kept is not None:
+        return kept
+    on_step = counted(begin(f"pooling {lattices.model}"), sampling.steps)
+    return to_arviz(pool_people(lattices, prior=prior, sampling=sampling, on_step=on_step))
+
+
+def _people_draws(posterior: az.InferenceData) -> PeopleDraws:
+    values = posterior["individuals"]["value"].transpose("subject", "sample", "parameter")
+    subjects, parameters = (tuple(map(str, values[name].to_numpy())) for name in ("subject", "parameter"))
+    return PeopleDraws(subjects, parameters, values.to_numpy())
+
+
+def shares_of(mixture: Mixture, groups: tuple[str, ...] = (), group_of: NDArray[np.intp] | None = None) -> Frequencies:
+    """Return how frequent the models of a mixture are, over everyone and by group."""
+    rng = np.random.default_rng([20, len(mixture.frequency)])
+    everyone = mixture.frequency[:, 0]
+    risk = omnibus_risk(mixture.imputed, everyone, rng)
+    exceeding = exceedance(everyone)
+    of_person = np.zeros(len(mixture.subjects), dtype=np.intp) if group_of is None else group_of
+    return Frequencies(
+        everyone=everyone,
+        groups=groups,
+        group_of=of_person,
+        by_group=frequencies_by_group(mixture.imputed, everyone, of_person, len(groups), rng)
+        if groups
+        else np.empty((len(everyone), 0, everyone.shape[1])),
+        exceedance=exceeding,
+        protected=protected(exceeding, risk),
+        risk=risk,
+    )
+
+
+def write(found: Comparison) -> None:
+    """Write everything that was found into the run folder."""
+    from holmes_fit.groups.comparison.tables import checks_table
+
+    tables = {
+        "comparison.csv": found.models,
+        "model_probabilities.csv": found.people,
+        "frequencies.csv": found.frequencies,
+        "frequency_differences.csv": found.differences,
+        "mixture.csv": checks_table(found),
+        "prior_sensitivity.csv": found.prior_sensitivity,
+        "predictive.csv": found.checks,
+        "predictive_summary.csv": found.check_summary,
+    }
+    found.run.path(MIXTURE).unlink(missing_ok=True)  # it says what the tables are of, so that it comes last
+    for name, table in tables.items():
+        found.run.write_table(name, table)
+    with found.run.writing(MIXTURE) as temporary:
+        found.idata.to_netcdf(str(temporary), engine="h5netcdf")
+
+
+def _check_people_and_models(lattices: Sequence[Lattices]) -> None:
+    problems = Problems()
+    for each in lattices[:1]:
+        check_enough(each, problems)
+    problems.raise_if_any()
+    check_mixture(lattices)
+
+
+def _chosen(models: Sequence[str] | None, known: Sequence[str]) -> list[str]:
+    """Return the models of the mixture."""
+    for name in known:
+        find_model(name)  # a run may come from a program that has added a model of its own
+    if models is None:
+        return list(known)
+    problems = Problems()
+    for name in models:
+        if name not in known:
+            problems.add("models", name, f"models of the run: {', '.join(known)}", nearest(name, known))
+    if len(set(models)) < len(models):
+        problems.add("models", Quoted(", ".join(models)), "each model once")
+    problems.raise_if_any()
+    return list(models)
+
+
+def _fits(run: Run, subjects: Sequence[str]) -> pd.DataFrame:
+    table = run.read_table("models.csv", ("subject", "model", "warning")).fillna({"warning": ""})
+    return table[table["subject"].isin(subjects)].reset_index(drop=True)

@@ -1,0 +1,302 @@
+"""Posterior predictive checks: whether people with these parameters would have answered as the people did.
+
+Everyone's answers are simulated many times on the trials that they saw, each time with other parameters from their
+posterior and another filter; each cohort has one draw of the group, and people under it, so that what is uncertain
+about the group is in the bands. What the simulated cohorts have in common is what the model says; where the people are
+outside, the model misses something, however well it does against other models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from holmes_fit._support.errors import HolmesFitError, Problems, nearest, plain
+from holmes_fit._support.progress import OnProgress
+from holmes_fit.groups.comparison.answers import Answering, Counts, count_answers
+from holmes_fit.groups.comparison.predictive_cells import MEASURES, TRIAL, Cell, Cells, make_cells, targets
+from holmes_fit.groups.comparison.predictive_draws import FittedModel, PeopleDraws, read_model
+from holmes_fit.groups.pooling.lattices import fitted_models
+from holmes_fit.models.registry import check_count
+from holmes_fit.runs.cohorts import cohort_of
+from holmes_fit.runs.folder import Run
+from holmes_fit.runs.workers.pool import Failure
+from holmes_fit.runs.workers.processes import usable_cores
+from holmes_fit.runs.workers.tasks import do_all
+from holmes_fit.trials.cohorts import Cohort, Learner
+from holmes_fit.trials.summaries import EVERYONE, default_group
+
+INTERVAL = (0.025, 0.975)
+WORTH_A_PROCESS = 30  # people and models; fewer are simulated before a process has started
+COLUMNS = (
+    "model",
+    "by",
+    "group",
+    "condition",
+    "bin",
+    "label",
+    "measure",
+    "n_answers",
+    "observed",
+    "simulated",
+    "lower",
+    "upper",
+    "p_value",
+)
+SUMMARY = ("model", "group", "measure", "n_bins", "rmse", "share_inside", "p_value")
+
+
+def check_predictive(datasets: int, workers: int | None, problems: Problems) -> None:
+    """Refuse a number of data sets or workers that is none."""
+    check_count("datasets", datasets, problems, least=2)
+    if workers is not None:
+        check_count("workers", workers, problems)
+
+
+def predictive_checks(
+    run: Run,
+    draws: Mapping[str, PeopleDraws],
+    *,
+    datasets: int = 100,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: OnProgress | None = None,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Hold simulated answers against those that were given.
+
+    Parameters
+    ----------
+    run
+        The run folder of a fit.
+    draws
+        People's parameters by model; see ``read_draws``. Models may have different people.
+    datasets
+        How often the cohort is simulated.
+    seed
+        Chooses all draws.
+    workers
+        Processes, all usable cores by default. Results do not depend on it.
+    progress
+        Called with the number of people and models done, and their total.
+
+    Returns
+    -------
+    checks
+        ``predictive.csv``: a row for each model, group, division of the trials, bin and measure. ``observed`` is the
+        share of answers that count, over all people of the group; ``simulated`` its mean over the simulated cohorts,
+        with ``lower`` and ``upper`` between which 95% of them lie. ``p_value``: twice the share of cohorts, this one
+        among them, that are at least as far out on its side. Answers count if they equal the outcome (``correct``), if
+        they are 1 (``choice``), or if they equal the outcome although it was not shown (``no_feedback_correct``; only
+        where the data tell the outcomes of such trials).
+    summary
+        ``predictive_summary.csv``: a row for each model, group and measure, over the bins of its learning curves:
+        those of each condition where there are conditions. ``p_value``: the share of cohorts whose curves are as far
+        from the mean curve, bins weighted by their variances.
+
+    Raises
+    ------
+    InputError
+        If an argument cannot be used, or the run is none of fits.
+    HolmesFitError
+        If someone could not be simulated.
+
+    Notes
+    -----
+    The parameters have seen the answers, so that p-values are conservative: around .5 more often than they should be
+    under a true model. A small one still means what it says.
+    """
+    problems = Problems()
+    check_predictive(datasets, workers, problems)
+    check_count("seed", seed, problems, least=0)
+    known = fitted_models(run)
+    for name in draws:
+        if name not in known:
+            problems.add(
+                "model", name, f"a model of the run: {', '.join(known) or 'it has none'}", nearest(name, known)
+            )
+    problems.raise_if_any()
+    models = [read_model(run, name, each.subjects[0]) for name, each in draws.items()]
+    return check_cohort(cohort_of(run), models, draws, datasets, seed, workers, progress)
+
+
+def read_checks(run: Run) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the tables of :func:`predictive_checks` as a run has them."""
+    text = ("model", "by", "group", "condition", "label", "measure")
+    checks, summary = (run.read_table(name, text) for name in ("predictive.csv", "predictive_summary.csv"))
+    return checks.fillna(dict.fromkeys(text, "")), summary
+
+
+def check_cohort(
+    cohort: Cohort,
+    models: Sequence[FittedModel],
+    draws: Mapping[str, PeopleDraws],
+    datasets: int = 100,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: OnProgress | None = None,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Do the same for a cohort that need not be in a run folder. See :func:`predictive_checks`."""
+    cells = make_cells(cohort)
+    groups = _groups(cohort)
+    keys = [(model, subject) for model in models for subject in draws[model.name].subjects]
+    work = _all_work(cohort, cells, models, draws, datasets, seed)
+    sums: dict[tuple[str, str], Counts] = {}
+    n_workers = min(workers or usable_cores(), max(1, len(keys) // WORTH_A_PROCESS))
+    with closing(do_all(count_answers, work, workers=n_workers)) as results:
+        for done, (number, counts) in enumerate(results, start=1):
+            model, subject = keys[number]
+            if isinstance(counts, Failure):
+                reason = f"{counts.kind}: {counts.message}"
+                raise HolmesFitError(f"{plain(subject)} could not be simulated with {model.name}: {reason}")
+            for group in groups[subject]:  # whole numbers, so that the order in which they come does not matter
+                at = model.name, group
+                sums[at] = sums[at] + counts if at in sums else counts
+            if progress is not None:
+                progress(done, len(keys))
+    order = list(dict.fromkeys(group for of_person in groups.values() for group in of_person))
+    order.sort(key=lambda group: (group != EVERYONE, group))
+    curves = [
+        curve
+        for model in models
+        for group in order
+        if (model.name, group) in sums
+        for curve in _curves(model.name, group, sums[model.name, group], cells.cells)
+    ]
+    checks = pd.DataFrame([row for curve in curves for row in curve.rows()], columns=list(COLUMNS))
+    return checks, pd.DataFrame([curve.summary() for curve in curves], columns=list(SUMMARY))
+
+
+def _groups(cohort: Cohort) -> dict[str, tuple[str, ...]]:
+    """Return the groups of each person: everyone, and their own where it is known."""
+    subjects = cohort.subjects["subject"].astype(str)
+    by = default_group(cohort)
+    own = pd.Series(np.nan, index=subjects.index, dtype=object) if by is None else cohort.subjects[by].astype(object)
+    return {
+        subject: (EVERYONE,) if pd.isna(group) else (EVERYONE, str(group))
+        for subject, group in zip(subjects, own, strict=True)
+    }
+
+
+def _all_work(
+    cohort: Cohort,
+    cells: Cells,
+    models: Sequence[FittedModel],
+    draws: Mapping[str, PeopleDraws],
+    datasets: int,
+    seed: int,
+) -> Iterator[Answering]:
+    learners: dict[str, list[Learner]] = {}
+    for learner in cohort.learners:
+        learners.setdefault(learner.subject, []).append(learner)
+    scored = targets(cohort)
+    for model in models:
+        own = draws[model.name]
+        for person, subject in enumerate(own.subjects):
+            rows = np.concatenate([learner.rows for learner in learners[subject]])
+            yield Answering(
+                model=model.name,
+                learners=tuple(learners[subject]),
+                values=tuple(model.complete(free) for free in own.some(person, datasets)),
+                observer=model.observer,
+                averaged=model.averaged,
+                seed=seed,
+                targets=scored[:, rows],
+                cells=cells.of(rows),
+            )
+
+
+# --------------------------------------------------------------------------------------------------------- tables
+
+
+@dataclass(frozen=True)
+class _Curves:
+    """All bins of one model, group and measure that have answers: how many, and shares of those that count."""
+
+    model: str
+    group: str
+    measure: str
+    cells: tuple[Cell, ...]
+    answers: NDArray[np.int64]
+    observed: NDArray[np.float64]  # bins
+    simulated: NDArray[np.float64]  # bins x datasets
+
+    def rows(self) -> Iterator[dict[str, object]]:
+        lower, upper = np.quantile(self.simulated, INTERVAL, axis=1)
+        p_values = two_sided(self.observed, self.simulated)
+        for number, cell in enumerate(self.cells):
+            yield {
+                "model": self.model,
+                "by": cell.by,
+                "group": self.group,
+                "condition": cell.condition,
+                "bin": cell.bin,
+                "label": cell.label,
+                "measure": self.measure,
+                "n_answers": int(self.answers[number]),
+                "observed": float(self.observed[number]),
+                "simulated": float(self.simulated[number].mean()),
+                "lower": float(lower[number]),
+                "upper": float(upper[number]),
+                "p_value": float(p_values[number]),
+            }
+
+    def summary(self) -> dict[str, object]:
+        by_condition = any(cell.condition for cell in self.cells)
+        chosen = [cell.by == TRIAL and bool(cell.condition) == by_condition for cell in self.cells]
+        observed, simulated = self.observed[chosen], self.simulated[chosen]
+        lower, upper = np.quantile(simulated, INTERVAL, axis=1)
+        return {
+            "model": self.model,
+            "group": self.group,
+            "measure": self.measure,
+            "n_bins": len(observed),
+            "rmse": float(np.sqrt(np.mean((observed - simulated.mean(axis=1)) ** 2))),
+            "share_inside": float(np.mean((lower <= observed) & (observed <= upper))),
+            "p_value": distance_p_value(observed, simulated),
+        }
+
+
+def _curves(model: str, group: str, counts: Counts, cells: tuple[Cell, ...]) -> Iterator[_Curves]:
+    for number, measure in enumerate(MEASURES):
+        answers = counts.answers[number]
+        kept = np.flatnonzero(answers)
+        if not len(kept):
+            continue
+        yield _Curves(
+            model,
+            group,
+            measure,
+            tuple(cells[at] for at in kept),
+            answers[kept],
+            counts.observed[number, kept] / answers[kept],
+            counts.simulated[number, kept] / answers[kept, None],
+        )
+
+
+def two_sided(observed: NDArray[np.float64], simulated: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the p-value of each bin: under a true model, values up to any p come with probability p or less.
+
+    The people are one more cohort of the same kind, so that the rank of theirs among all has that property exactly.
+    """
+    n = simulated.shape[1] + 1
+    below = 1 + np.sum(simulated <= observed[:, None], axis=1)
+    above = 1 + np.sum(simulated >= observed[:, None], axis=1)
+    return np.minimum(1.0, 2 * np.minimum(below, above) / n)
+
+
+def distance_p_value(observed: NDArray[np.float64], simulated: NDArray[np.float64]) -> float:
+    """Return the share of cohorts whose curves are at least as far from the mean curve as that of the people.
+
+    Mean and variances are those of all curves, the people's among them, so that all are treated alike.
+    """
+    all_curves = np.column_stack([observed, simulated])
+    away = all_curves - all_curves.mean(axis=1, keepdims=True)
+    variance = all_curves.var(axis=1, keepdims=True)
+    varies = variance[:, 0] > 0
+    distance = np.sum(away[varies] ** 2 / variance[varies], axis=0)
+    return float(np.mean(distance >= distance[0] * (1 - 1e-12)))

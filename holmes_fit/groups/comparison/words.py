@@ -1,0 +1,88 @@
+"""A comparison in plain words: the answer first, then the table, then what a reader must know."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from holmes_fit._support.numbers import listed, p_value, probability, share
+from holmes_fit.groups.comparison.prior_sensitivity import sensitivity_in_words
+
+if TYPE_CHECKING:
+    from holmes_fit.groups.comparison.compare import Comparison
+
+SURE = 0.95
+
+
+def in_words(found: Comparison) -> str:
+    """Return what was found, for people."""
+    parts = [headline(found), *_groups(found), _table(found.models), sensitivity_in_words(found.prior_sensitivity)]
+    parts += _behaviour(found)
+    parts += ["\n".join(f"Warning: {text}." for text in found.warnings)] if found.warnings else []
+    return "\n\n".join(parts)
+
+
+def headline(found: Comparison) -> str:
+    """Return the answer in a few sentences."""
+    first = found.models.iloc[0]
+    draws = found.mixture.diagnostics.ess_bulk
+    n_people = len(found.mixture.subjects)
+    n_sure = int(np.sum(found.mixture.probability.max(axis=1) > SURE))
+    return (
+        f"Among {listed(found.mixture.models)}, {first['model']} describes an estimated {share(first['frequency'])} of "
+        f"the people (95% {share(first['frequency_lower'])} to {share(first['frequency_upper'])}). It is the most "
+        f"frequent of them with probability {probability(first['exceedance'], draws)}, or "
+        f"{probability(first['protected_exceedance'], draws)} when chance is allowed for (omnibus risk "
+        f"{probability(found.shares.risk, draws)}). Person by person, it is the likeliest for "
+        f"{first['likeliest_for']:.0f} of {n_people} by their posterior probabilities in the mixture, and for "
+        f"{first['most_evidence_for']:.0f} by their own evidence alone; for {n_sure} some model has a posterior "
+        f"probability above {SURE}."
+    )
+
+
+def _groups(found: Comparison) -> list[str]:
+    first = found.models.iloc[0]["model"]
+    own = found.differences[found.differences["model"] == first]
+    lines = []
+    for _, row in own.iterrows():
+        sure = max(row["probability_above_0"], 1 - row["probability_above_0"])
+        direction = "more" if row["median"] > 0 else "less"
+        lines.append(
+            f"{first} is {direction} frequent in {row['above']} than in {row['below']} with probability "
+            f"{probability(sure, found.mixture.diagnostics.ess_bulk)}: "
+            f"{row['median']:+.2f} (95% {row['lower']:+.2f} to {row['upper']:+.2f})."
+        )
+    return ["\n".join(lines)] if lines else []
+
+
+def _table(models: pd.DataFrame) -> str:
+    columns = {
+        "model": models["model"],
+        "frequency": models["frequency"].map(lambda value: "" if pd.isna(value) else f"{value:.2f}"),
+        "evidence": _with_errors(models["log_evidence"], models["log_evidence_error"]),
+        "left out": [
+            "best" if value == 0 else f"{value:.1f} ± {error:.1f}"
+            for value, error in zip(models["loso_difference"], models["loso_difference_error"], strict=True)
+        ],
+        "over bias": _with_errors(models["over_bias"], models["over_bias_error"]),
+        "hits": models["hit_rate"].map("{:.0%}".format),
+    }
+    note = "Evidence and predictive density of people left out (difference to the best) in nats, summed over people."
+    return f"{pd.DataFrame(columns).to_string(index=False)}\n{note}"
+
+
+def _with_errors(values: pd.Series, errors: pd.Series) -> list[str]:
+    """Return sums with their Monte Carlo errors; nothing where there is no value."""
+    return ["" if pd.isna(value) else f"{value:.1f} ± {error:.1f}" for value, error in zip(values, errors, strict=True)]
+
+
+def _behaviour(found: Comparison) -> list[str]:
+    """Say whether the models would have behaved as the people did."""
+    own = found.check_summary
+    own = own[(own["group"] == "everyone") & (own["measure"] == "correct")]
+    if own.empty:
+        return []
+    parts = [f"{row['model']} {row['share_inside']:.0%} (p {p_value(row['p_value'])})" for _, row in own.iterrows()]
+    return [f"Learning curve of everyone, bins inside the 95% band of simulated cohorts: {', '.join(parts)}."]

@@ -1,0 +1,267 @@
+"""Group models as NUTS walks on them: numbers for the compiled density, and points of it as named variables."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from holmes_fit.groups.pooling.arrays import Grid, People, Priors
+from holmes_fit.groups.pooling.compiled import log_density
+from holmes_fit.groups.pooling.draws import Designs, GroupDraws
+from holmes_fit.groups.pooling.lattices import Lattices, MergedLattices
+from holmes_fit.groups.pooling.priors import Scaled
+
+EVERYONE = "everyone"
+
+
+@dataclass(frozen=True)
+class GroupTerm:
+    """The part of a group model that belongs to one latent-cause model.
+
+    Parameters
+    ----------
+    lattices, merged, prior, designs
+        What it is made of.
+    columns
+        By the number of the parameter, what the columns of its design are called.
+    label
+        Stands before the names of its variables where there are several such parts.
+    """
+
+    lattices: Lattices
+    merged: MergedLattices
+    prior: Scaled
+    designs: Designs
+    columns: Mapping[int, Sequence[str]]
+    label: str = ""
+
+    def named(self, name: str) -> str:
+        """Return the name of one of its variables."""
+        return f"{self.label}_{name}" if self.label else name
+
+    @property
+    def personal(self) -> list[int]:
+        """The numbers of the parameters whose mean depends on the person."""
+        return sorted(self.designs)
+
+    @property
+    def order(self) -> list[int]:
+        """The numbers of all parameters, those that depend on the person first."""
+        return [*self.personal, *(number for number in range(len(self.merged.axes)) if number not in self.designs)]
+
+    @property
+    def nodes(self) -> list[int]:
+        """How many merged cells they have."""
+        return [self.merged.axes[number].nodes for number in self.order]
+
+    @property
+    def n_left(self) -> int:
+        """How many of these are weighted jointly on the left of a lattice, the others on the right."""
+        return len(self.personal) or len(self.merged.axes) // 2
+
+    @property
+    def coords(self) -> dict[str, Sequence[str]]:
+        """What the dimensions of its variables are called."""
+        effects = {self._effect_dimension(number): self.columns[number] for number in self.personal}
+        return {self.named("parameter"): self.lattices.names, **effects}
+
+    @property
+    def dims(self) -> dict[str, list[str]]:
+        """The dimensions of its variables."""
+        if not self.merged.axes:
+            return {}
+        common = {self.named(name): [self.named("parameter")] for name in ("mean", "log_excess", "spread")}
+        return common | {self.effect_name(number): [self._effect_dimension(number)] for number in self.personal}
+
+    def effect_name(self, number: int) -> str:
+        """Return the name of the effects on one parameter."""
+        return self.named(f"effect_{self.lattices.names[number]}")
+
+    def _effect_dimension(self, number: int) -> str:
+        return self.named(f"effect_of_{self.lattices.names[number]}")
+
+    def likelihood(self) -> NDArray[np.float32]:
+        """Return likelihoods with the axes in order, flat."""
+        axes = (0, *(number + 1 for number in self.order))
+        return np.transpose(self.merged.likelihood, axes).astype(np.float32).ravel()
+
+    def draws(self, posterior: Any) -> GroupDraws:
+        """Return its variables from a posterior that was sampled, chain after chain."""
+
+        def flat(name: str) -> NDArray[np.float64]:
+            values = posterior[name].values
+            return values.reshape(-1, values.shape[-1])
+
+        if not self.merged.axes:
+            empty = np.empty((posterior.sizes["chain"] * posterior.sizes["draw"], 0))
+            return GroupDraws(empty, empty)
+        effects = {number: flat(self.effect_name(number)) for number in self.personal}
+        return GroupDraws(flat(self.named("mean")), flat(self.named("spread")), effects)
+
+
+@dataclass(frozen=True)
+class Density:
+    """The log-density of a group, or of a mixture of several models, over unconstrained numbers.
+
+    Parameters
+    ----------
+    terms
+        A part for each model.
+    groups, group_of
+        The groups of people whose frequencies of models are their own, and everyone's group.
+    concentration
+        Of the Dirichlet prior of the frequencies.
+    """
+
+    terms: Sequence[GroupTerm]
+    groups: Sequence[str]
+    group_of: NDArray[np.intp]
+    concentration: float = 1.0
+
+    @classmethod
+    def of_group(cls, term: GroupTerm) -> Density:
+        """Return that of a single model."""
+        return cls([term], (EVERYONE,), np.zeros(len(term.merged.highest), dtype=np.intp))
+
+    def __call__(self, point: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        """Return the log-density, up to a constant, and its slopes."""
+        return log_density(point, self._grid, self._priors, self._people)
+
+    @cached_property
+    def digest(self) -> str:
+        """What tells this group model from others: a SHA-256 of all that it holds."""
+        found = hashlib.sha256(json.dumps([self.coords, [term.lattices.digest for term in self.terms]]).encode())
+        for part in (*self._grid, *self._priors, *self._people):
+            found.update(np.ascontiguousarray(part).tobytes())
+        return found.hexdigest()
+
+    @cached_property
+    def middle(self) -> NDArray[np.float64]:
+        """The middle of the prior, where chains begin, give or take."""
+        prior = self._priors
+        below, above = prior.mean - prior.lowest_mean, prior.highest_mean - prior.mean
+        odds = np.log(below) - np.log(above)
+        return np.concatenate([np.zeros(self._n_free), odds, prior.log_excess, np.zeros(len(prior.effect_sd))])
+
+    @property
+    def coords(self) -> dict[str, Sequence[str]]:
+        """What the dimensions of the variables are called."""
+        found: dict[str, Sequence[str]] = {}
+        if self._is_mixture:
+            found |= {"group": self.groups, "model": [term.lattices.model for term in self.terms]}
+        for term in self.terms:
+            found |= term.coords
+        return found
+
+    @property
+    def dims(self) -> dict[str, list[str]]:
+        """The dimensions of the variables."""
+        found = {"frequency": ["group", "model"]} if self._is_mixture else {}
+        for term in self.terms:
+            found |= term.dims
+        return found
+
+    def variables(self, points: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+        """Return the variables of the model by name, from points (... x numbers)."""
+        prior, n_axes = self._priors, len(self._priors.mean)
+        free, odds, log_excess, effects = np.split(points, self._n_free + np.array([0, n_axes, 2 * n_axes]), axis=-1)
+        mean = prior.lowest_mean + (prior.highest_mean - prior.lowest_mean) * expit(odds)
+        spread = np.sqrt(prior.least_spread**2 + np.exp(2 * log_excess))
+        found = {"frequency": self._frequencies(free)} if self._is_mixture else {}
+        first_axis, first_effect = 0, 0
+        for term in self.terms:
+            where = first_axis + np.argsort(term.order)
+            first_axis += len(where)
+            for name, values in (("mean", mean), ("log_excess", log_excess), ("spread", spread)):
+                if len(where):
+                    found[term.named(name)] = values[..., where]
+            for number in term.personal:
+                end = first_effect + len(term.columns[number])
+                found[term.effect_name(number)] = effects[..., first_effect:end]
+                first_effect = end
+        return found
+
+    def _frequencies(self, free: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return points x groups x models."""
+        by_group = free.reshape(*free.shape[:-1], len(self.groups), len(self.terms) - 1)
+        logits = np.concatenate([by_group, -by_group.sum(axis=-1, keepdims=True)], axis=-1)
+        relative = np.exp(logits - logits.max(axis=-1, keepdims=True))
+        return relative / relative.sum(axis=-1, keepdims=True)
+
+    @property
+    def _is_mixture(self) -> bool:
+        return len(self.terms) > 1
+
+    @property
+    def _n_free(self) -> int:
+        return len(self.groups) * (len(self.terms) - 1)
+
+    @cached_property
+    def _grid(self) -> Grid:
+        axes = [term.merged.axes[number] for term in self.terms for number in term.order]
+        first_cell = _starts([axis.nodes for axis in axes])
+        cells = [axis.cell_of + first for axis, first in zip(axes, first_cell, strict=False)]
+        return Grid(
+            positions=np.concatenate([np.empty(0), *(axis.axis.positions for axis in axes)]),
+            first_node=_starts([axis.axis.nodes for axis in axes]),
+            first_cell=first_cell,
+            cell_of=np.concatenate([np.empty(0, dtype=np.int64), *cells]),
+            lost_variance=np.array([axis.lost_variance for axis in axes], dtype=np.float64),
+            first_axis=_starts([len(term.order) for term in self.terms]),
+            n_left=np.array([term.n_left for term in self.terms], dtype=np.int64),
+            first_row=_starts([math.prod(term.nodes[: term.n_left]) for term in self.terms]),
+            first_column=_starts([math.prod(term.nodes[term.n_left :]) for term in self.terms]),
+        )
+
+    @cached_property
+    def _priors(self) -> Priors:
+        def by_axis(name: str) -> NDArray[np.float64]:
+            return np.concatenate(
+                [getattr(term.prior, name)[np.array(term.order, dtype=np.intp)] for term in self.terms]
+            )
+
+        effect_sd = [
+            np.full(len(term.columns[number]), term.prior.effect_sd[number])
+            for term in self.terms
+            for number in term.personal
+        ]
+        return Priors(
+            **{name: by_axis(name) for name in Priors._fields[:-2]},
+            effect_sd=np.concatenate([np.empty(0), *effect_sd]),
+            concentration=self.concentration,
+        )
+
+    @cached_property
+    def _people(self) -> People:
+        likelihood = [term.likelihood() for term in self.terms]
+        designs = [term.designs[number] for term in self.terms for number in term.personal]
+        first_axis = _starts([len(term.order) for term in self.terms])
+        axis_of_effect = [
+            first_axis[model] + place
+            for model, term in enumerate(self.terms)
+            for place, number in enumerate(term.personal)
+            for _ in term.columns[number]
+        ]
+        return People(
+            likelihood=np.concatenate(likelihood),
+            first_value=_starts([len(each) for each in likelihood]),
+            highest=np.stack([term.merged.highest for term in self.terms]),
+            columns=np.column_stack([np.empty((len(self.group_of), 0)), *designs]),
+            axis_of_effect=np.array(axis_of_effect, dtype=np.int64),
+            group_of=np.asarray(self.group_of, dtype=np.int64),
+            n_groups=len(self.groups),
+        )
+
+
+def _starts(sizes: Sequence[int]) -> NDArray[np.int64]:
+    """Return where parts of these sizes begin one after another, and where the last one ends."""
+    return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)

@@ -1,0 +1,300 @@
+"""Several models in one group: how frequent each is, and who follows which.
+
+Everyone follows one of the models, with frequencies that are unknown (a Dirichlet prior), and within a model people are
+distributed as in its group model: ``p(choices) = sum_m f_m p(choices | group_m)``. Frequencies and all groups are
+sampled jointly, so that a group is learned from those who follow its model.
+
+**The Monte Carlo error of the evidences.** A person's likelihood under a model is known up to a factor ``exp(error)``,
+from finitely many filters; mean (a bias) and SD of the error are estimated. To put that error into the model and
+integrate over it would not do: a symmetric error has the same expected factor whatever the group's parameters are, so
+that the likelihood is only rescaled, and the posterior is as sure as before. It would also treat a property of the
+computer as one of the person. Instead, errors are imputed: drawn many times from their distribution, the posterior is
+found for each draw as if those were the true evidences, and the posteriors are averaged with equal weights. What is
+uncertain by luck then widens the frequencies, and moves everyone's probabilities towards each other. The posterior for
+one draw comes from that without errors by importance weights, smoothed as in PSIS; how many draws are effective with
+them says whether the errors are small enough for it. (Not k-hat: it is the shape of the weights' tail whatever their
+scale, and is large now and then when errors are so small that all weights are nearly the same. Nor is there a heavy
+tail to fear, as no weight is further from 1 than the errors allow.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import arviz as az
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from holmes_fit._support.errors import Problems, Quoted
+from holmes_fit.groups.pooling.density import EVERYONE, Density, GroupTerm
+from holmes_fit.groups.pooling.draws import GroupDraws, People
+from holmes_fit.groups.pooling.lattices import Lattices, check_same_people, merge
+from holmes_fit.groups.pooling.priors import GroupPrior, scaled
+from holmes_fit.groups.pooling.sampling import Diagnostics, OnStep, Sampling, diagnose, nuts_once
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pymc as pm
+
+IMPUTATIONS = 50
+LEAST_EFFECTIVE = 0.1  # of the draws: five times as many as are taken from each imputation
+FAILING_SHARE = 0.05  # of the imputations that may have fewer before it is said
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """A group of people who follow several models.
+
+    Parameters
+    ----------
+    density
+        What NUTS walked on: what everyone's choices say, a model after the other.
+    draws
+        The posterior of the group of each model, chain after chain.
+    log_likelihood
+        Draws x people x models: of a person's choices under a model's group, on the lattice as it was fitted.
+    sampled_frequency
+        Draws x groups x models, as if there were no Monte Carlo error.
+    frequency
+        Draws x groups x models, with it.
+    imputed
+        Draws x people x models: the log-likelihoods that belong to ``frequency``, with it.
+    probability
+        People x models: the posterior probability that a person follows a model, with it.
+    effective
+        The share of draws that are effective in every imputation.
+    idata, diagnostics
+        The draws for ArviZ, without Monte Carlo error, and whether NUTS has done its work.
+    is_new
+        Whether NUTS was run, or the draws are those of an earlier time.
+    """
+
+    density: Density
+    draws: tuple[GroupDraws, ...]
+    log_likelihood: NDArray[np.float64]
+    sampled_frequency: NDArray[np.float64]
+    frequency: NDArray[np.float64]
+    imputed: NDArray[np.float64]
+    probability: NDArray[np.float64]
+    effective: NDArray[np.float64]
+    idata: az.InferenceData
+    diagnostics: Diagnostics
+    is_new: bool = True
+
+    @property
+    def lattices(self) -> tuple[Lattices, ...]:
+        return tuple(term.lattices for term in self.density.terms)
+
+    @cached_property
+    def pymc(self) -> pm.Model:
+        """The same mixture in PyMC, to read, to change, or to sample in another way."""
+        from holmes_fit.groups.pooling.model import pymc_model
+
+        return pymc_model(self.density)
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        return tuple(lattices.model for lattices in self.lattices)
+
+    @property
+    def subjects(self) -> tuple[str, ...]:
+        return self.lattices[0].subjects
+
+    @property
+    def warnings(self) -> list[str]:
+        """What a reader must know before using the results; nothing if all is well."""
+        return [*self.diagnostics.warnings, *self.evidence_warnings]
+
+    @property
+    def evidence_warnings(self) -> list[str]:
+        """What a reader must know of the Monte Carlo error of the evidences; nothing if it could be carried through."""
+        share = float(np.mean(self.effective < LEAST_EFFECTIVE))
+        if share <= FAILING_SHARE:
+            return []
+        return [
+            f"the Monte Carlo error of the evidences is too large to be carried through ({share:.0%} of the "
+            f"imputations have fewer than {LEAST_EFFECTIVE:.0%} effective draws): frequencies are less certain than "
+            "they look; fit with more replicates"
+        ]
+
+
+def mix_models(
+    lattices: Sequence[Lattices],
+    *,
+    groups: Mapping[str, str] | None = None,
+    prior: GroupPrior | None = None,
+    sampling: Sampling | None = None,
+    concentration: float = 1.0,
+    imputations: int = IMPUTATIONS,
+    kept: az.InferenceData | None = None,
+    on_step: OnStep | None = None,
+) -> Mixture:
+    """Fit the mixture of several models.
+
+    Parameters
+    ----------
+    lattices
+        Everyone's lattices, one set for each model.
+    groups
+        Everyone's group, where groups have frequencies of their own. They share the rest.
+    prior, sampling
+        As for :func:`pool_people`, for the group of every model.
+    concentration
+        Of the Dirichlet prior: 1 for all frequencies equally likely.
+    imputations
+        How often the Monte Carlo errors of the evidences are drawn.
+    kept
+        The draws of an earlier time, which are taken again if they are of the same people, prior and sampling.
+    on_step
+        Called after every step of NUTS, ``sampling.steps`` in all.
+
+    Raises
+    ------
+    InputError
+        If there are fewer than two models or people, or models were fitted on different people.
+    """
+    prior, sampling = prior or GroupPrior(), sampling or Sampling()
+    check_mixture(lattices)
+    names, group_of = _group_numbers(lattices[0].subjects, groups)
+    terms = []
+    for each in lattices:
+        merged = merge(each)
+        terms.append(GroupTerm(each, merged, scaled(prior, merged.axes), {}, {}, label=each.model))
+    density = Density(terms, names, group_of, concentration)
+    idata, is_new = nuts_once(density, sampling, kept, on_step)
+    draws = tuple(term.draws(idata["posterior"]) for term in terms)
+    exact = [People(term.lattices, own).log_likelihood() for term, own in zip(terms, draws, strict=True)]
+    log_likelihood = np.stack(exact, axis=-1)
+    frequency = idata["posterior"]["frequency"].values.reshape(-1, len(names), len(terms))
+    imputed = impute(log_likelihood, frequency, group_of, errors_of(lattices), imputations, sampling.seed)
+    return Mixture(
+        density=density,
+        draws=draws,
+        log_likelihood=log_likelihood,
+        sampled_frequency=frequency,
+        frequency=imputed.frequency,
+        imputed=imputed.log_likelihood,
+        probability=imputed.probability,
+        effective=imputed.effective,
+        idata=idata,
+        diagnostics=diagnose(idata),
+        is_new=is_new,
+    )
+
+
+class EvidenceErrors(NamedTuple):
+    """What is known of the Monte Carlo errors of the log evidences, people x models: their SD and their mean."""
+
+    sd: NDArray[np.float64]
+    bias: NDArray[np.float64]
+
+
+def errors_of(lattices: Sequence[Lattices]) -> EvidenceErrors:
+    """Return the errors of the evidences of several models."""
+    return EvidenceErrors(
+        np.column_stack([each.log_evidence_error for each in lattices]),
+        np.column_stack([each.log_evidence_bias for each in lattices]),
+    )
+
+
+@dataclass(frozen=True)
+class Imputed:
+    """What is left when errors are averaged over.
+
+    Frequencies (draws x groups x models) and the log-likelihoods that go with them (draws x people x models),
+    probabilities (people x models), and the share of draws that are effective in each imputation.
+    """
+
+    frequency: NDArray[np.float64]
+    log_likelihood: NDArray[np.float64]
+    probability: NDArray[np.float64]
+    effective: NDArray[np.float64]
+
+
+def impute(
+    log_likelihood: NDArray[np.float64],
+    frequency: NDArray[np.float64],
+    group_of: NDArray[np.intp],
+    errors: EvidenceErrors,
+    imputations: int,
+    seed: int,
+) -> Imputed:
+    """Average the posterior over the Monte Carlo errors of the evidences (see the top of this module).
+
+    Parameters
+    ----------
+    log_likelihood
+        Draws x people x models, without errors.
+    frequency
+        Draws x groups x models, sampled without errors.
+    group_of
+        Everyone's group.
+    errors
+        What is known of them.
+    imputations
+        How many errors are drawn for every person and model.
+    seed
+        Chooses them.
+    """
+    rng = np.random.default_rng([seed, 3])
+    n = len(log_likelihood)
+    with np.errstate(divide="ignore"):
+        joint = np.log(frequency)[:, group_of] + log_likelihood
+    without = logsumexp(joint, axis=2)
+    kept, moved_with, probability, effective = [], [], np.zeros(errors.sd.shape), []
+    for _ in range(imputations):
+        drawn = errors.sd * rng.standard_normal(errors.sd.shape) - errors.bias
+        moved = joint + drawn
+        total = logsumexp(moved, axis=2)
+        weights = _smoothed_weights((total - without).sum(axis=1))
+        probability += np.einsum("k,ksm->sm", weights, np.exp(moved - total[:, :, None])) / imputations
+        chosen = _resampled(weights, -(-n // imputations), rng)
+        kept.append(frequency[chosen])
+        moved_with.append(log_likelihood[chosen] + drawn)
+        effective.append(1 / np.sum(weights**2) / n)
+    return Imputed(np.concatenate(kept), np.concatenate(moved_with), probability, np.array(effective))
+
+
+def _smoothed_weights(log_weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return importance weights that sum to 1."""
+    if np.ptp(log_weights) < 1e-9:  # no errors: all draws count alike
+        return np.full(len(log_weights), 1 / len(log_weights))
+    smoothed, _ = az.psislw(log_weights)
+    weights = np.exp(np.asarray(smoothed))
+    return weights / weights.sum()
+
+
+def _resampled(weights: NDArray[np.float64], n: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Choose draws by their weights, systematically: with as little luck as there can be."""
+    places = (np.arange(n) + rng.random()) / n
+    return np.minimum(np.searchsorted(np.cumsum(weights), places), len(weights) - 1)
+
+
+def _group_numbers(
+    subjects: Sequence[str], groups: Mapping[str, str] | None
+) -> tuple[tuple[str, ...], NDArray[np.intp]]:
+    if groups is None:
+        return (EVERYONE,), np.zeros(len(subjects), dtype=np.intp)
+    problems = Problems()
+    lacking = [subject for subject in subjects if subject not in groups]
+    if lacking:
+        problems.add("groups", Quoted(f"no group for {', '.join(lacking)}"), "a group for everyone")
+    problems.raise_if_any()
+    names = sorted({groups[subject] for subject in subjects})
+    return tuple(names), np.array([names.index(groups[subject]) for subject in subjects], dtype=np.intp)
+
+
+def check_mixture(lattices: Sequence[Lattices]) -> None:
+    """Refuse a single model or person, and models that were fitted on different people."""
+    problems = Problems()
+    if len(lattices) < 2:
+        problems.add("models", Quoted(f"{len(lattices)}"), "at least two models to compare")
+    elif len(lattices[0].subjects) < 2:
+        problems.add("people", Quoted("one person"), "at least two people", "For one person, look at the evidences.")
+    problems.raise_if_any()
+    check_same_people(lattices)

@@ -1,0 +1,304 @@
+"""The group model of one latent-cause model: sampled, checked, and its people under it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import norm
+
+from holmes_fit._support.errors import Problems, Quoted
+from holmes_fit.groups.pooling.covariates import Design, make_designs
+from holmes_fit.groups.pooling.density import Density, GroupTerm
+from holmes_fit.groups.pooling.draws import Designs, GroupDraws, People
+from holmes_fit.groups.pooling.lattices import Lattices, MergedAxis, MergedLattices, merge
+from holmes_fit.groups.pooling.priors import GroupPrior, draw_prior, scaled
+from holmes_fit.groups.pooling.sampling import Diagnostics, OnStep, Sampling, diagnose, nuts_once
+from holmes_fit.settings.populations import FEWEST_IN_GROUP
+
+if TYPE_CHECKING:
+    import arviz as az
+    import pandas as pd
+    import pymc as pm
+
+FOR_PEOPLE = 500  # draws of the group over which a person's posterior is averaged
+FOR_ERRORS = 200
+DRAWS_OF_PERSON = 1000
+LARGEST_ERROR = 0.5  # nats
+LARGEST_SHIFT = 0.5  # SDs of the posterior; a 95% interval that is moved by it holds the truth in 92%
+
+
+@dataclass(frozen=True)
+class LatticeErrors:
+    """How much the log-likelihood of the whole group depends on the lattice: SDs over draws of the group, in nats.
+
+    What is the same for all draws does not matter for the group, so that SDs are what counts.
+
+    Parameters
+    ----------
+    merging
+        Of the difference that merging cells makes.
+    noise
+        Of its Monte Carlo error, from what leaving out each of the disjoint shares of everyone's filters changes.
+    shift
+        How far that error moves the mean or spread of a parameter, or an effect, of all the one that it moves most:
+        an SD, in SDs of the posterior. This is what matters, as the error of a large group may be large and have
+        little to do with any one of them.
+    """
+
+    merging: float
+    noise: float
+    shift: float
+
+    @property
+    def warnings(self) -> list[str]:
+        """What a reader must know."""
+        found = []
+        if self.merging > LARGEST_ERROR:
+            found.append(f"merging cells of the lattice changes the group's log-likelihood by {self.merging:.2f} nats")
+        if self.shift > LARGEST_SHIFT:
+            held = 2 * norm.cdf(norm.ppf(0.975) / np.hypot(1, self.shift)) - 1
+            found.append(
+                f"the Monte Carlo error of the likelihood moves a mean or spread of the group by {self.shift:.2f} SDs "
+                f"of its posterior, so that a 95% interval holds the truth in some {held:.0%}; fit with more "
+                "replicates (--preset careful)"
+            )
+        return found
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """A group, and its people under it.
+
+    Parameters
+    ----------
+    lattices
+        What everyone's choices say.
+    designs
+        By parameter, where its mean depends on covariates.
+    prior, sampling
+        How it was computed.
+    density
+        What NUTS walked on.
+    draws
+        The group's posterior, chain after chain.
+    idata
+        The same for ArviZ.
+    diagnostics, errors
+        Whether it can be trusted.
+    is_new
+        Whether NUTS was run, or the draws are those of an earlier time.
+    """
+
+    lattices: Lattices
+    designs: Mapping[str, Design]
+    prior: GroupPrior
+    sampling: Sampling
+    density: Density
+    draws: GroupDraws
+    idata: az.InferenceData
+    diagnostics: Diagnostics
+    errors: LatticeErrors
+    is_new: bool = True
+
+    def __repr__(self) -> str:  # in a notebook; the arrays would take pages
+        return f"<Pooled: {self.model}, {len(self.lattices.subjects)} people>"
+
+    @property
+    def model(self) -> str:
+        return self.lattices.model
+
+    @property
+    def merged(self) -> MergedLattices:
+        """The lattices that NUTS walked on."""
+        return self.density.terms[0].merged
+
+    @cached_property
+    def pymc(self) -> pm.Model:
+        """The same group model in PyMC, to read, to change, or to sample in another way."""
+        from holmes_fit.groups.pooling.model import pymc_model
+
+        return pymc_model(self.density)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What a reader must know before using the results; nothing if all is well."""
+        return self.diagnostics.warnings + self.errors.warnings
+
+    @cached_property
+    def group(self) -> pd.DataFrame:
+        """``group.csv`` of this model: a row for each quantity of the group."""
+        from holmes_fit.groups.pooling.results import group_table
+
+        return group_table(self)
+
+    @cached_property
+    def people(self) -> pd.DataFrame:
+        """``pooled.csv`` of this model: a row for each person and parameter."""
+        from holmes_fit.groups.pooling.results import people_table
+
+        return people_table(self)
+
+    @cached_property
+    def matrices(self) -> Designs:
+        """The designs by the number of the parameter."""
+        return _by_number(self.lattices, self.designs)
+
+    @cached_property
+    def log_likelihood(self) -> NDArray[np.float64]:
+        """Draws x people: log-likelihood of a person's choices under the group, on the lattice as it was fitted."""
+        return People(self.lattices, self.draws, self.matrices).log_likelihood()
+
+    @cached_property
+    def mass(self) -> NDArray[np.float64]:
+        """People x nodes: each person's posterior, averaged over the posterior of the group."""
+        return People(self.lattices, self.draws.thinned(FOR_PEOPLE), self.matrices).masses()
+
+    def draw_people(self, n: int = DRAWS_OF_PERSON) -> NDArray[np.float64]:
+        """Return people x draws x parameters, natural values: a node by its mass, then a place within its cell.
+
+        Draws are joint: those of one number are of people under the same draw of the group, so that what is uncertain
+        about the group is shared by all of them.
+        """
+        rng = np.random.default_rng([self.sampling.seed, 1])
+        chosen = np.linspace(0, len(self.draws) - 1, n).round().astype(np.intp)
+        people = People(self.lattices, self.draws.chosen(chosen), self.matrices)
+        found = []
+        for person in range(len(self.lattices.subjects)):
+            nodes = people.draw_nodes(person, rng)
+            columns = [
+                axis.to_natural(axis.positions[node] + axis.spacing * (rng.random(n) - 0.5))
+                for axis, node in zip(self.lattices.axes, nodes.T, strict=True)
+            ]
+            found.append(np.column_stack(columns))
+        return np.stack(found)
+
+
+def pool_people(
+    lattices: Lattices,
+    *,
+    formulas: Sequence[str] = (),
+    people: pd.DataFrame | None = None,
+    prior: GroupPrior | None = None,
+    sampling: Sampling | None = None,
+    kept: az.InferenceData | None = None,
+    on_step: OnStep | None = None,
+) -> Pooled:
+    """Fit the group model of one latent-cause model.
+
+    On the scales of search, people are normally distributed about a mean, which may depend on covariates, with a
+    spread for each parameter. A person's likelihood under a group is a sum over the lattice, so that NUTS samples
+    nothing but means, spreads and effects.
+
+    Parameters
+    ----------
+    lattices
+        Everyone's lattices, from :func:`load_lattices`.
+    formulas
+        Such as ``"alpha ~ group + age"``; at most one for each parameter.
+    people
+        The covariates: a row for each person, with the column ``subject``.
+    prior
+        What is held likely of the group.
+    sampling
+        How NUTS is run.
+    kept
+        The draws of an earlier time, which are taken again if they are of the same people, prior and sampling.
+    on_step
+        Called after every step of NUTS, ``sampling.steps`` in all.
+
+    Raises
+    ------
+    InputError
+        If there are too few people, nothing is free, or a formula or covariate cannot be used.
+    """
+    prior, sampling = prior or GroupPrior(), sampling or Sampling()
+    _check(lattices)
+    designs = {}
+    if formulas:
+        table = _no_covariates(lattices) if people is None else people
+        designs = make_designs(formulas, table, lattices.subjects, lattices.names)
+    merged = merge(lattices)
+    columns = {lattices.names.index(name): design.columns for name, design in designs.items()}
+    term = GroupTerm(lattices, merged, scaled(prior, merged.axes), _by_number(lattices, designs), columns)
+    density = Density.of_group(term)
+    idata, is_new = nuts_once(density, sampling, kept, on_step)
+    draws = term.draws(idata["posterior"])
+    return Pooled(
+        lattices=lattices,
+        designs=designs,
+        prior=prior,
+        sampling=sampling,
+        density=density,
+        draws=draws,
+        idata=idata,
+        diagnostics=diagnose(idata),
+        errors=lattice_errors(lattices, merged, draws, term.designs),
+        is_new=is_new,
+    )
+
+
+def lattice_errors(
+    lattices: Lattices, merged: MergedLattices, draws: GroupDraws, designs: Designs | None = None
+) -> LatticeErrors:
+    """Measure what merging costs, and how large the Monte Carlo error is, at some draws of the group."""
+    some = draws.thinned(FOR_ERRORS)
+    people = People(lattices, some, designs)
+    merging = people.log_likelihood().sum(axis=1) - People(merged, some, designs).log_likelihood().sum(axis=1)
+    return LatticeErrors(float(np.std(merging)), *_noise(lattices, some, designs))
+
+
+def _noise(lattices: Lattices, draws: GroupDraws, designs: Designs | None) -> tuple[float, float]:
+    """Return ``noise`` and ``shift`` of the errors.
+
+    By the jackknife: see ``lattice.posterior``. A small change of the log-likelihood moves the posterior mean of
+    anything by their covariance over draws.
+    """
+    if len(lattices.sets) < 2:
+        return 0.0, 0.0
+    by_set = np.stack([People(each, draws, designs).log_likelihood().sum(axis=1) for each in lattices.sets])
+    relative = by_set - by_set.mean(axis=1, keepdims=True)
+    count = len(by_set)
+    noise = (count - 1) * np.sqrt(relative.var(axis=0, ddof=1).mean() / count)
+    quantities = np.column_stack([draws.mean, np.log(draws.spread), *draws.effects.values()])
+    standard = (quantities - quantities.mean(axis=0)) / quantities.std(axis=0)
+    moved = relative @ standard / len(draws)
+    shift = (count - 1) * moved.std(axis=0, ddof=1) / np.sqrt(count)
+    return float(noise), float(shift.max())
+
+
+def prior_draws(axes: Sequence[MergedAxis], prior: GroupPrior, n: int, seed: int) -> GroupDraws:
+    """Return draws of groups from the prior."""
+    return draw_prior(scaled(prior, axes), n, np.random.default_rng([seed, 2]))
+
+
+def _by_number(lattices: Lattices, designs: Mapping[str, Design]) -> Designs:
+    return {lattices.names.index(name): design.matrix for name, design in designs.items()}
+
+
+def _no_covariates(lattices: Lattices) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame({"subject": list(lattices.subjects)})
+
+
+def check_enough(lattices: Lattices, problems: Problems) -> None:
+    """Refuse too few people."""
+    people = len(lattices.subjects)
+    if people < FEWEST_IN_GROUP:
+        seen = Quoted("one person" if people == 1 else f"{people} people")
+        advice = "A group's spread cannot be seen from fewer."
+        problems.add(f"model {lattices.model}", seen, f"at least {FEWEST_IN_GROUP} people", advice)
+
+
+def _check(lattices: Lattices) -> None:
+    problems = Problems()
+    where = f"model {lattices.model}"
+    check_enough(lattices, problems)
+    if not lattices.axes:
+        problems.add(where, Quoted("no free parameters"), "a model with something to pool")
+    problems.raise_if_any()

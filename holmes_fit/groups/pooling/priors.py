@@ -1,0 +1,136 @@
+"""What is held likely of a group before anyone is seen, and what that means for its people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.stats import truncnorm
+
+from holmes_fit._support.errors import Problems
+from holmes_fit.groups.pooling.draws import GroupDraws, node_weights
+from holmes_fit.groups.pooling.lattices import MergedAxis, centre_and_scale
+from holmes_fit.models.registry import is_number
+
+QUANTILES = (0.025, 0.5, 0.975)
+LARGEST = 100  # of what a prior can say, as in presets
+
+
+@dataclass(frozen=True)
+class GroupPrior:
+    """The prior of a group model, in units of each parameter's fitting prior: its centre and its SD.
+
+    Parameters
+    ----------
+    mean_sd
+        SD of the group mean about the centre. The mean lies within the bounds of the fit: beyond them, it and the
+        spread could not be told apart.
+    spread, spread_log_sd
+        Median of the group's spread beyond what the lattice can resolve, and SD of its logarithm: the squared spread is
+        that of the finest resolved plus that of this. So it never runs into zero, and nothing is cut off.
+    effect_sd
+        SD of an effect: of one SD of a covariate, or of the difference between two groups.
+    """
+
+    mean_sd: float = 1.0
+    spread: float = 0.5
+    spread_log_sd: float = 0.6
+    effect_sd: float = 1.0
+
+    def __post_init__(self) -> None:
+        problems = Problems()
+        for name, value in asdict(self).items():
+            if not is_number(value) or not 0 < value <= LARGEST:
+                problems.add(f"argument {name}", value, f"a number above 0, up to {LARGEST}")
+        problems.raise_if_any()
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """A group prior on the scales of search: an entry for each parameter."""
+
+    mean: NDArray[np.float64]
+    mean_sd: NDArray[np.float64]
+    lowest_mean: NDArray[np.float64]
+    highest_mean: NDArray[np.float64]
+    log_excess: NDArray[np.float64]
+    log_excess_sd: NDArray[np.float64]
+    least_spread: NDArray[np.float64]
+    effect_sd: NDArray[np.float64]
+
+
+def scaled(prior: GroupPrior, axes: Sequence[MergedAxis]) -> Scaled:
+    """Return the prior on the scales of search."""
+    centres = [centre_and_scale(axis.axis) for axis in axes]
+    centre = np.array([centre for centre, _ in centres])
+    scale = np.array([scale for _, scale in centres])
+    return Scaled(
+        mean=centre,
+        mean_sd=prior.mean_sd * scale,
+        lowest_mean=np.array([axis.axis.low for axis in axes]),
+        highest_mean=np.array([axis.axis.high for axis in axes]),
+        log_excess=np.log(prior.spread * scale),
+        log_excess_sd=np.full(len(axes), prior.spread_log_sd),
+        least_spread=np.array([axis.least_spread for axis in axes]),
+        effect_sd=prior.effect_sd * scale,
+    )
+
+
+def draw_prior(prior: Scaled, n: int, rng: np.random.Generator, effects: Mapping[int, int] | None = None) -> GroupDraws:
+    """Draw groups from the prior.
+
+    Parameters
+    ----------
+    prior
+        The prior.
+    n
+        The number of draws.
+    rng
+        Where they come from.
+    effects
+        The number of effects by parameter.
+    """
+    ends = ((end - prior.mean) / prior.mean_sd for end in (prior.lowest_mean, prior.highest_mean))
+    means = truncnorm(*ends, loc=prior.mean, scale=prior.mean_sd)
+    excess = np.exp(rng.normal(prior.log_excess, prior.log_excess_sd, size=(n, len(prior.mean))))
+    return GroupDraws(
+        mean=means.rvs(size=(n, len(prior.mean)), random_state=rng),
+        spread=np.hypot(prior.least_spread, excess),
+        effects={axis: rng.normal(0.0, prior.effect_sd[axis], size=(n, k)) for axis, k in (effects or {}).items()},
+    )
+
+
+def prior_predictive(
+    prior: GroupPrior, axes: Sequence[MergedAxis], n: int = 2000, rng: np.random.Generator | None = None
+) -> pd.DataFrame:
+    """Return what the prior implies: a row for each parameter.
+
+    Columns say, on the natural scale, between which values people lie, how large the ratio (or difference) of two
+    people of one group typically is on the scale of search (``spread_*``), and which share of people lies in the
+    outermost cells, where the bounds of the fit are felt.
+    """
+    generator = np.random.default_rng(0) if rng is None else rng
+    groups = draw_prior(scaled(prior, axes), n, generator)
+    rows = []
+    for number, merged in enumerate(axes):
+        axis = merged.axis
+        people = node_weights(axis.positions, groups.mean[:, number], groups.spread[:, number]).mean(axis=0)
+        natural = axis.to_natural(_quantiles(axis.positions, axis.spacing, people))
+        spread = np.quantile(groups.spread[:, number], QUANTILES)
+        rows.append(
+            {
+                "parameter": axis.name,
+                **dict(zip(("lower", "median", "upper"), natural, strict=True)),
+                **dict(zip(("spread_lower", "spread_median", "spread_upper"), spread, strict=True)),
+                "share_at_bounds": float(people[0] + people[-1]),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _quantiles(positions: NDArray[np.float64], spacing: float, mass: NDArray[np.float64]) -> NDArray[np.float64]:
+    edges = np.append(positions - 0.5 * spacing, positions[-1] + 0.5 * spacing)
+    return np.interp(QUANTILES, np.append(0.0, np.cumsum(mass)), edges)

@@ -1,0 +1,392 @@
+"""What is kept of pooling: tables for people, ArviZ's NetCDF for posteriors, and a summary in plain words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import arviz as az
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+
+from holmes_fit._support.errors import InputError, Problem, Problems, check_kind, nearest
+from holmes_fit._support.numbers import probability
+from holmes_fit._support.progress import OnBegin, watched_steps
+from holmes_fit.groups.pooling.behaviour import regress_behaviour
+from holmes_fit.groups.pooling.draws import population_median
+from holmes_fit.groups.pooling.lattices import Lattices, fitted_models, load_lattices
+from holmes_fit.groups.pooling.pool import Pooled, pool_people, prior_draws
+from holmes_fit.groups.pooling.priors import GroupPrior, prior_predictive
+from holmes_fit.groups.pooling.sampling import Sampling, counted, read_kept
+from holmes_fit.models.registry import MODELS
+from holmes_fit.runs.cohorts import cohort_of
+from holmes_fit.runs.folder import HasRun, Run, run_of
+from holmes_fit.settings.spaces import FreeParameter
+
+INTERVAL = (0.025, 0.5, 0.975)
+BEHAVIOUR = "behaviour.csv"
+PRIOR_DRAWS = 500
+JOINT = "a sample is of everyone, under one draw of the group"
+
+
+def pool(
+    run: str | PathLike[str] | Run | HasRun,
+    models: Sequence[str] | None = None,
+    *,
+    formulas: Sequence[str] = (),
+    leave_out: Collection[str] = (),
+    prior: GroupPrior | None = None,
+    sampling: Sampling | None = None,
+    progress: OnBegin | bool = True,
+) -> dict[str, Pooled]:
+    """Pool the people of a run, model by model, and write the results into its folder.
+
+    What was sampled before from the same fits, with the same settings and versions, is not sampled again. Files are
+    ``group.csv``, ``pooled.csv``, ``pooling.csv``, ``pooling_prior.csv``, for each model ``pool_MODEL.nc``, and with
+    formulas ``behaviour.csv``: right answers regressed on the same covariates, without a model.
+
+    Parameters
+    ----------
+    run
+        What :func:`holmes_fit.fit` has returned, or the run folder.
+    models
+        Some of its models; all that have anything to pool by default.
+    formulas
+        Such as ``"alpha ~ group + age"``, with covariates from the run's ``subjects.csv``. A formula is used in all
+        models that have its parameter.
+    leave_out
+        People who are not pooled.
+    prior, sampling
+        See :func:`pool_people`.
+    progress
+        Whether to show how much is done, in a terminal or a notebook; or what is called with what is begun, and may
+        return what is called with the steps that are done, and their total.
+
+    Returns
+    -------
+    dict of str to Pooled
+        By model: the tables ``group`` and ``people``, ``idata`` for ArviZ, and ``warnings``.
+
+    Raises
+    ------
+    InputError
+        See :func:`load_lattices` and :func:`pool_people`.
+
+    Examples
+    --------
+    >>> import holmes_fit as hf
+    >>> pooled = hf.pool("runs/pilot", formulas=["alpha ~ group"])
+    >>> holmes = pooled["holmes"]
+    >>> holmes.group.query("quantity == 'contrast'")[["parameter", "name"]].to_records(index=False).tolist()
+    [('alpha', 'group: patient - control')]
+    >>> holmes.people["subject"].nunique()  # each person, in the light of the group
+    4
+    >>> holmes.idata.posterior["mean"].dims  # for ArviZ
+    ('chain', 'draw', 'parameter')
+    """
+    run = run_of(run, "fit")
+    problems = Problems()
+    formulas, leave_out = listed("formulas", formulas, problems), listed("leave_out", leave_out, problems)
+    chosen = fitted_models(run) if models is None else listed("models", models, problems)
+    check_group_model(prior, sampling, problems)
+    problems.raise_if_any()
+    loaded = {name: load_lattices(run, name, leave_out) for name in chosen}
+    if models is None:
+        loaded = {name: lattices for name, lattices in loaded.items() if lattices.axes}
+    if not loaded:
+        seen = "no model with free parameters" if models is None else "no model"
+        raise InputError([Problem("argument models", seen, "at least one that has something to pool")])
+    _check_formulas(formulas, [name for lattices in loaded.values() for name in lattices.names])
+    cohort = cohort_of(run) if formulas else None
+    found = {}
+    with watched_steps(progress) as begin:
+        for name, lattices in loaded.items():
+            own = [text for text in formulas if _left_side(text) in lattices.names]
+            found[name] = pool_people(
+                lattices,
+                formulas=own,
+                people=None if cohort is None else cohort.subjects,
+                prior=prior,
+                sampling=sampling,
+                kept=read_kept(run.path(f"pool_{name}.nc")),
+                on_step=counted(begin(f"pooling {name}"), (sampling or Sampling()).steps),
+            )
+    write_pooled(run, list(found.values()))
+    if cohort is not None:
+        pooled = next(iter(loaded.values())).subjects
+        run.write_table(BEHAVIOUR, regress_behaviour(cohort, formulas, pooled))
+    _remove_earlier(run, found, regressed=cohort is not None)
+    return found
+
+
+def _remove_earlier(run: Run, found: Collection[str], regressed: bool) -> None:
+    """Remove what an earlier pooling of other models, or by other formulas, has left beside the new tables."""
+    stale = [f"pool_{name}.nc" for name in MODELS if name not in found]
+    for name in stale if regressed else [*stale, BEHAVIOUR]:
+        run.path(name).unlink(missing_ok=True)
+
+
+def listed(argument: str, names: Iterable[str], problems: Problems) -> tuple[str, ...]:
+    """Return names that were given; a text is one of them, and not its letters, although Python would say so."""
+    given = (names,) if isinstance(names, str) else tuple(names) if isinstance(names, Iterable) else (None,)
+    if all(isinstance(name, str) for name in given):
+        return given
+    problems.add(f"argument {argument}", names, "names, each of them a text")
+    return ()
+
+
+def check_group_model(prior: GroupPrior | None, sampling: Sampling | None, problems: Problems) -> None:
+    """Refuse what is no prior of a group, or says nothing about sampling."""
+    check_kind("prior", prior, GroupPrior | None, "a GroupPrior", problems)
+    check_kind("sampling", sampling, Sampling | None, "a Sampling", problems)
+
+
+def _left_side(formula: str) -> str:
+    return formula.partition("~")[0].strip()
+
+
+def _check_formulas(formulas: Sequence[str], parameters: Sequence[str]) -> None:
+    problems = Problems()
+    known = list(dict.fromkeys(parameters))
+    for text in formulas:
+        if _left_side(text) not in known:
+            seen = _left_side(text)
+            problems.add(f"formula {text!r}", seen, f"a free parameter: {', '.join(known)}", nearest(seen, known))
+    problems.raise_if_any()
+
+
+def write_pooled(run: Run, pooled: Sequence[Pooled]) -> list[Path]:
+    """Write what was found about some models into the run folder, and return the files."""
+    paths = [
+        run.write_table("group.csv", pd.concat([group_table(each) for each in pooled], ignore_index=True)),
+        run.write_table("pooled.csv", pd.concat([people_table(each) for each in pooled], ignore_index=True)),
+        run.write_table("pooling.csv", pd.DataFrame([checks_row(each) for each in pooled])),
+        run.write_table("pooling_prior.csv", pd.concat([prior_table(each) for each in pooled], ignore_index=True)),
+    ]
+    for each in pooled:
+        name = f"pool_{each.model}.nc"
+        if not each.is_new:  # its file is what the draws were read from
+            continue
+        with run.writing(name) as temporary:
+            to_arviz(each).to_netcdf(str(temporary), engine="h5netcdf")
+        paths.append(run.path(name))
+    return paths
+
+
+# --------------------------------------------------------------------------------------------------------- tables
+
+
+def people_table(pooled: Pooled) -> pd.DataFrame:
+    """Return a row for each person and parameter: estimates under the group, which shrink towards it.
+
+    Columns are those of ``fits.csv``: natural values, and mean and SD on the scale of search.
+    """
+    rows = []
+    for person, subject in enumerate(pooled.lattices.subjects):
+        for number, axis in enumerate(pooled.lattices.axes):
+            others = tuple(i for i in range(len(pooled.lattices.axes)) if i != number)
+            marginal = pooled.mass[person].sum(axis=others)
+            rows.append(
+                {"subject": subject, "model": pooled.model, "parameter": axis.name, **_described(axis, marginal)}
+            )
+    return pd.DataFrame(rows)
+
+
+def _described(axis: FreeParameter, marginal: NDArray[np.float64]) -> dict[str, float]:
+    """Describe mass along an axis, spread evenly within cells."""
+    edges = np.append(axis.positions - 0.5 * axis.spacing, axis.positions[-1] + 0.5 * axis.spacing)
+    lower, median, upper = axis.to_natural(np.interp(INTERVAL, np.append(0.0, np.cumsum(marginal)), edges))
+    mean, natural_mean = marginal @ axis.positions, marginal @ axis.values
+    return {
+        "mean": float(natural_mean),
+        "sd": float(np.sqrt(marginal @ (axis.values - natural_mean) ** 2)),
+        "lower": float(lower),
+        "median": float(median),
+        "upper": float(upper),
+        "mean_on_scale": float(mean),
+        "sd_on_scale": float(np.sqrt(marginal @ (axis.positions - mean) ** 2 + axis.spacing**2 / 12)),
+    }
+
+
+def group_table(pooled: Pooled) -> pd.DataFrame:
+    """Return a row for each quantity of the group: means, spreads, effects and contrasts.
+
+    ``scale`` says whether it is on the scale of search or natural. Mean and spread are those of a normal distribution,
+    which is cut off at the bounds. The median on the natural scale is that of the people between them, with covariates
+    as in the cohort on average. Contrasts are differences of such medians.
+    """
+    rows = []
+    for parameter, quantity, name, scale, values in _quantities(pooled):
+        lower, median, upper = np.quantile(values, INTERVAL)
+        by_chain = values.reshape(pooled.sampling.chains, -1)
+        rows.append(
+            {
+                "model": pooled.model,
+                "parameter": parameter,
+                "quantity": quantity,
+                "name": name,
+                "scale": scale,
+                "mean": values.mean(),
+                "sd": values.std(),
+                "lower": lower,
+                "median": median,
+                "upper": upper,
+                "probability_above_0": np.mean(values > 0) if quantity in ("effect", "contrast") else np.nan,
+                "r_hat": float(az.rhat(by_chain)),
+                "ess_bulk": float(az.ess(by_chain, method="bulk")),
+                "ess_tail": float(az.ess(by_chain, method="tail")),
+                "divergences": pooled.diagnostics.divergences,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+Quantity = tuple[str, str, str, str, NDArray[np.float64]]
+
+
+def _quantities(pooled: Pooled) -> Iterator[Quantity]:
+    for number, axis in enumerate(pooled.lattices.axes):
+        design = pooled.designs.get(axis.name)
+        average = None if design is None else design.matrix.mean(axis=0)
+        mean = pooled.draws.mean_at(number, average)
+        search = axis.parameter.scale
+        yield axis.name, "mean", "", search, mean
+        spread = pooled.draws.spread[:, number]
+        yield axis.name, "median", "", "natural", population_median(axis, mean, spread)
+        yield axis.name, "spread", "", search, spread
+        if design is None:
+            continue
+        for column, name in enumerate(design.columns):
+            yield axis.name, "effect", name, search, pooled.draws.effects[number][:, column]
+        for contrast in design.contrasts:
+            above, below = (
+                population_median(axis, pooled.draws.mean_at(number, row), spread)
+                for row in (contrast.above, contrast.below)
+            )
+            yield axis.name, "contrast", contrast.name, "natural", above - below
+
+
+def checks_row(pooled: Pooled) -> dict[str, object]:
+    """Return how far the group of one model can be trusted."""
+    checks = pooled.diagnostics
+    return {
+        "model": pooled.model,
+        "n_subjects": len(pooled.lattices.subjects),
+        "formulas": "; ".join(design.formula for design in pooled.designs.values()),
+        "divergences": checks.divergences,
+        "r_hat": checks.r_hat,
+        "ess_bulk": checks.ess_bulk,
+        "ess_tail": checks.ess_tail,
+        "merging_error": pooled.errors.merging,
+        "noise_error": pooled.errors.noise,
+        "noise_shift": pooled.errors.shift,
+        "warning": "; ".join(pooled.warnings),
+    }
+
+
+def prior_table(pooled: Pooled) -> pd.DataFrame:
+    """Return the prior predictive check: what the prior of the group implies for people."""
+    table = prior_predictive(pooled.prior, pooled.merged.axes, rng=np.random.default_rng([pooled.sampling.seed, 2]))
+    table.insert(0, "model", pooled.model)
+    return table
+
+
+# --------------------------------------------------------------------------------------------------------- ArviZ
+
+
+def to_arviz(pooled: Pooled) -> az.InferenceData:
+    """Return everything about a group for ArviZ.
+
+    Beside what NUTS has sampled: ``log_likelihood`` of every person, for leave-one-subject-out; ``prior``; and the
+    groups ``individuals``, people's own draws on the natural scale, sample by sample under one draw of the group for
+    all of them, and ``lattice_error``.
+    """
+    chains = pooled.sampling.chains
+    shape = (chains, len(pooled.draws) // chains)
+    subject, parameter = list(pooled.lattices.subjects), list(pooled.lattices.names)
+    coords: dict[str, Any] = {"subject": subject, "parameter": parameter}
+    prior = prior_draws(pooled.merged.axes, pooled.prior, PRIOR_DRAWS, pooled.sampling.seed)
+    pointwise = pooled.log_likelihood.reshape(*shape, -1)
+    groups = {
+        "log_likelihood": xr.Dataset({"choices": (("chain", "draw", "subject"), pointwise)}, coords),
+        "prior": xr.Dataset(
+            {name: (("chain", "draw", "parameter"), getattr(prior, name)[None]) for name in ("mean", "spread")}, coords
+        ),
+        "individuals": xr.Dataset({"value": (("subject", "sample", "parameter"), pooled.draw_people())}, coords),
+        "lattice_error": xr.Dataset(
+            {
+                "merging": pooled.errors.merging,
+                "noise": pooled.errors.noise,
+                "shift": pooled.errors.shift,
+            },
+            coords,
+        ),
+    }
+    result = pooled.idata.copy()
+    result["posterior"].attrs |= {
+        "model": pooled.model,
+        "formulas": json.dumps([design.formula for design in pooled.designs.values()]),
+        "prior": json.dumps(asdict(pooled.prior)),
+        "warnings": json.dumps(pooled.warnings),
+        "lattices": pooled.lattices.digest,
+        "individuals": JOINT,
+    }
+    result.add_groups(groups)
+    return result
+
+
+def read_pooled(run: Run, lattices: Lattices, prior: GroupPrior | None = None) -> az.InferenceData | None:
+    """Return what was pooled from just these lattices with this prior and no covariates, if anything was."""
+    found = read_kept(run.path(f"pool_{lattices.model}.nc"))
+    if found is None:
+        return None
+    wanted = {
+        "lattices": lattices.digest,
+        "formulas": "[]",
+        "prior": json.dumps(asdict(prior or GroupPrior())),
+        "individuals": JOINT,
+    }
+    about = found["posterior"].attrs
+    return found if all(about.get(name) == value for name, value in wanted.items()) else None
+
+
+# --------------------------------------------------------------------------------------------------------- words
+
+
+def in_words(pooled: Mapping[str, Pooled]) -> str:
+    """Return what was found, for people: groups, spreads, contrasts, how far individuals moved, and warnings."""
+    return "\n\n".join(_words(each) for each in pooled.values())
+
+
+def _words(pooled: Pooled) -> str:
+    table = group_table(pooled)
+    lines = [f"{pooled.model}: {len(pooled.lattices.subjects)} people pooled."]
+    for axis in pooled.lattices.axes:
+        own = table[table["parameter"] == axis.name].set_index("quantity")
+        middle, spread = own.loc["median"], own.loc["spread"]
+        lines.append(
+            f"  {axis.name}: group median {middle['median']:.3g} (95% {middle['lower']:.3g} to {middle['upper']:.3g}); "
+            f"people spread by {spread['median']:.2f} on the {axis.parameter.scale} scale "
+            f"(95% {spread['lower']:.2f} to {spread['upper']:.2f})."
+        )
+    for _, row in table[table["quantity"] == "contrast"].iterrows():
+        sure = max(row["probability_above_0"], 1 - row["probability_above_0"])
+        direction = "higher" if row["median"] > 0 else "lower"
+        lines.append(
+            f"  {row['parameter']}, {row['name']}: {row['median']:+.3g} (95% {row['lower']:+.3g} to "
+            f"{row['upper']:+.3g}); {direction} with probability {probability(sure, row['ess_bulk'])}."
+        )
+    checks = pooled.diagnostics
+    lines.append(
+        f"  Checks: {checks.divergences} divergences, R-hat {checks.r_hat:.3f}, "
+        f"effective draws {min(checks.ess_bulk, checks.ess_tail):.0f}; errors in nats: filters "
+        f"{pooled.errors.noise:.2f}, merging {pooled.errors.merging:.2f}."
+    )
+    lines += [f"  Warning: {text}." for text in pooled.warnings]
+    return "\n".join(lines)

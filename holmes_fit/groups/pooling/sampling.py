@@ -1,0 +1,239 @@
+"""NUTS over the parameters of a group, people integrated out.
+
+The sampler is nutpie, written in Rust by PyMC's makers: chains are threads, which meet Python for a few microseconds a
+step, so that they need no processes, and draws depend on the seed but not on the number of cores.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib.metadata import version
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import arviz as az
+import numpy as np
+import nutpie
+from numpy.typing import NDArray
+from nutpie.compiled_pyfunc import from_pyfunc
+
+from holmes_fit._support.errors import Problems
+from holmes_fit._support.progress import OnProgress
+from holmes_fit.groups.pooling.density import Density
+from holmes_fit.models.registry import check_count, is_number
+from holmes_fit.runs.workers.processes import usable_cores
+
+JITTER = 1.0  # chains begin so far at most from the middle of the prior, in every direction
+SOON = 0.02  # seconds after which chains are looked at again
+POINT = "point"
+KEPT = ("diverging", "depth", "n_steps", "step_size", "energy", "logp", "mean_tree_accept")  # of what nutpie says
+
+LARGEST_R_HAT = 1.01
+LEAST_ESS = 400
+LEAST_OF = {"chains": 2, "tune": 1, "draws": 4, "seed": 0}  # with fewer chains or draws there are no diagnostics
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How NUTS is run.
+
+    Parameters
+    ----------
+    chains, tune, draws
+        The number of chains, and the steps of each that are for tuning, and that are kept.
+    target_accept
+        How careful the steps are.
+    seed
+        Chooses all draws.
+    cores
+        Threads; all usable cores by default. Results do not depend on it.
+    """
+
+    chains: int = 4
+    tune: int = 500
+    draws: int = 1000
+    target_accept: float = 0.9
+    seed: int = 0
+    cores: int | None = None
+
+    def __post_init__(self) -> None:
+        problems = Problems()
+        for name, least in LEAST_OF.items():
+            check_count(name, getattr(self, name), problems, least=least)
+        if self.cores is not None:
+            check_count("cores", self.cores, problems)
+        if not is_number(self.target_accept) or not 0.5 <= self.target_accept < 1:
+            problems.add("argument target_accept", self.target_accept, "a number from 0.5 to less than 1")
+        problems.raise_if_any()
+
+    @property
+    def steps(self) -> int:
+        """The steps of all chains."""
+        return self.chains * (self.tune + self.draws)
+
+    @property
+    def identity(self) -> str:
+        """All that draws depend on, beside the group model: settings, and the code that makes them."""
+        settings = {name: value for name, value in asdict(self).items() if name != "cores"}
+        return json.dumps(settings | {"nutpie": version("nutpie"), "code": _code()})
+
+
+@cache
+def _code() -> str:
+    """Return a digest of this room's code, so that a change of it makes draws anew."""
+    sources = sorted(Path(__file__).parent.glob("*.py"))
+    return hashlib.sha256(b"\0".join(source.read_bytes() for source in sources)).hexdigest()
+
+
+OnStep = Callable[[], None]
+
+
+def counted(progress: OnProgress | None, total: int) -> OnStep | None:
+    """Return what counts steps, and says how many are done of all."""
+    if progress is None:
+        return None
+    numbers = count(1)
+    return lambda: progress(next(numbers), total)
+
+
+def nuts(density: Density, sampling: Sampling, on_step: OnStep | None = None) -> az.InferenceData:
+    """Sample a group model: all chains, or none if Ctrl-C is pressed.
+
+    Parameters
+    ----------
+    density
+        The group model.
+    sampling
+        How NUTS is run.
+    on_step
+        Called for every step of every chain, ``sampling.steps`` in all.
+    """
+    done: list[int] = []
+    sampler = nutpie.sample(
+        _for_nutpie(density, done),
+        draws=sampling.draws,
+        tune=sampling.tune,
+        chains=sampling.chains,
+        cores=min(sampling.chains, sampling.cores or usable_cores()),
+        seed=sampling.seed,
+        target_accept=sampling.target_accept,
+        progress_bar=False,
+        save_warmup=False,
+        blocking=False,
+    )
+    try:
+        found = _watched(sampler, done, sampling.steps, on_step or (lambda: None))
+    except BaseException:
+        sampler.cancel()
+        raise
+    points = found["posterior"][POINT].values
+    stats = {name: found["sample_stats"][name].values for name in KEPT}
+    named = az.from_dict(density.variables(points), sample_stats=stats, coords=density.coords, dims=density.dims)
+    named["posterior"].attrs |= {"density": density.digest, "sampling": sampling.identity}
+    return named
+
+
+def nuts_once(
+    density: Density, sampling: Sampling, kept: az.InferenceData | None, on_step: OnStep | None = None
+) -> tuple[az.InferenceData, bool]:
+    """Return the draws of an earlier time, if they are of the same model and sampling, or else those of :func:`nuts`.
+
+    Parameters
+    ----------
+    density, sampling, on_step
+        See :func:`nuts`.
+    kept
+        What was kept of the earlier time.
+
+    Returns
+    -------
+    idata
+        The draws.
+    is_new
+        Whether they were made now.
+    """
+    wanted = {"density": density.digest, "sampling": sampling.identity}
+    if kept is None or any(kept["posterior"].attrs.get(name) != value for name, value in wanted.items()):
+        return nuts(density, sampling, on_step), True
+    return az.InferenceData(posterior=kept["posterior"], sample_stats=kept["sample_stats"]), False
+
+
+def read_kept(path: Path) -> az.InferenceData | None:
+    """Return draws that were written to a file, or nothing if it is not there or cannot be read."""
+    try:
+        return az.from_netcdf(str(path), engine="h5netcdf")
+    except (OSError, ValueError, KeyError):
+        return None
+
+
+def _for_nutpie(density: Density, done: list[int]) -> Any:
+    """Return a model of nutpie's whose draws are points of the density; the steps of all chains are noted in a list."""
+
+    def begin(seed: int) -> NDArray[np.float64]:
+        return density.middle + np.random.default_rng(seed).uniform(-JITTER, JITTER, len(density.middle))
+
+    def expand(*_: int) -> Callable[[NDArray[np.float64]], dict[str, NDArray[np.float64]]]:
+        def after_step(point: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+            done.append(1)
+            return {POINT: np.array(point)}
+
+        return after_step
+
+    shape = density.middle.shape
+    return from_pyfunc(
+        *shape, lambda: density, expand, [np.dtype(np.float64)], [shape], [POINT], make_initial_point_fn=begin
+    )
+
+
+def _watched(sampler: Any, done: list[int], total: int, on_step: OnStep) -> az.InferenceData:
+    """Wait for the chains here, where Ctrl-C arrives, and say how far they are."""
+    said, found = 0, None
+    while found is None:
+        with suppress(TimeoutError):
+            found = sampler.wait(timeout=SOON)
+        for _ in range(said, len(done) if found is None else total):
+            said += 1
+            on_step()
+    return found
+
+
+@dataclass(frozen=True)
+class Diagnostics:
+    """Whether NUTS has done its work: the worst over all variables."""
+
+    divergences: int
+    r_hat: float
+    ess_bulk: float
+    ess_tail: float
+
+    @property
+    def warnings(self) -> list[str]:
+        """What a reader must know before using the results; nothing if all is well."""
+        found = []
+        if self.divergences:
+            found.append(f"{self.divergences} divergences: parts of the posterior may not have been reached")
+        if not self.r_hat < LARGEST_R_HAT:
+            found.append(f"R-hat {self.r_hat:.3f}, not below {LARGEST_R_HAT}: the chains disagree; take more draws")
+        if not min(self.ess_bulk, self.ess_tail) > LEAST_ESS:
+            found.append(
+                f"effective draws {self.ess_bulk:.0f} (bulk) and {self.ess_tail:.0f} (tail), not above {LEAST_ESS}: "
+                "take more draws"
+            )
+        return found
+
+
+def diagnose(idata: az.InferenceData) -> Diagnostics:
+    """Return the worst diagnostics of a sampled posterior."""
+    summary = az.summary(idata, kind="diagnostics", round_to="none")
+    return Diagnostics(
+        divergences=int(idata["sample_stats"]["diverging"].sum()),
+        r_hat=float(summary["r_hat"].max()),
+        ess_bulk=float(summary["ess_bulk"].min()),
+        ess_tail=float(summary["ess_tail"].min()),
+    )

@@ -1,0 +1,289 @@
+"""The models: what each variant switches on and off, and which parameters it has. Adding one is adding an entry."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Literal, Protocol, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from holmes_fit._support.errors import InputError, Problem, Problems, nearest, shown
+from holmes_fit.models.filters.settings import NO_LIMIT, History, Settings
+from holmes_fit.models.parameters import Parameter
+from holmes_fit.trials.observations import Observations
+
+Resampling = Literal["systematic", "multinomial"]
+BranchCounts = Literal["particle", "shared"]
+StickyBy = Literal["branch", "node"]
+
+ALPHA = Parameter("alpha", 0.05, 5.0, "log", 1.0, "concentration: how readily new causes are opened")
+OMEGA = Parameter("omega", 0.02, 5.0, "log", 0.5, "pseudocount of every feature, and strength of stickiness")
+DEPTH_SCALE = Parameter(
+    "depth_scale", 0.0, 1.0, "identity", 1.0, "lambda: how fast concentration decays with depth", free=False
+)
+LEARNING_RATE = Parameter("learning_rate", 0.001, 10.0, "log", 0.1, "step of the weights towards the outcome")
+CERTAIN = 30.0  # logits beyond which a prediction is as good as certain
+
+CHOICE_PROBABILITY = Parameter("choice_probability", 0.01, 0.99, "logit", 0.5, "constant probability of choosing 1")
+
+
+@dataclass(frozen=True)
+class Observer:
+    """How a filter is run: part of the model of the person, so simulate and fit with the same.
+
+    Parameters
+    ----------
+    particles
+        Hypotheses held at a time.
+    resampling
+        ``"systematic"``, or ``"multinomial"`` as in the paper.
+    branch_counts
+        Branch counts per ``"particle"`` as in the paper's text, or ``"shared"`` between the copies of a particle as in
+        the authors' published code.
+    sticky_by
+        Stickiness to the previous ``"branch"`` index as in the paper's equation, or to the previous ``"node"`` as in
+        the authors' published code.
+    max_depth, max_branches
+        Limits on the levels of a tree and the branches at a level. A model's own limits hold as well.
+
+    Examples
+    --------
+    >>> import holmes_fit as hf
+    >>> as_in_the_paper = hf.Observer(particles=1000, resampling="multinomial")
+    >>> hf.Observer(resampling="stratified")
+    Traceback (most recent call last):
+    holmes_fit.InputError: argument resampling: saw 'stratified'; allowed: 'systematic' or 'multinomial'.
+    """
+
+    particles: int = 200
+    resampling: Resampling = "systematic"
+    branch_counts: BranchCounts = "particle"
+    sticky_by: StickyBy = "branch"
+    max_depth: int = 20
+    max_branches: int = 20
+
+    def __post_init__(self) -> None:
+        problems = Problems()
+        for name in ("particles", "max_depth", "max_branches"):
+            check_count(name, getattr(self, name), problems)
+        for name, kinds in (("resampling", Resampling), ("branch_counts", BranchCounts), ("sticky_by", StickyBy)):
+            check_word(name, getattr(self, name), get_args(kinds), problems)
+        problems.raise_if_any()
+
+
+class Model(Protocol):
+    """What every model offers.
+
+    ``uses_particles``: whether replicates differ. ``predicts_choices``: whether p-hat is the choice probability itself,
+    with no response rule.
+    """
+
+    uses_particles: ClassVar[bool]
+    predicts_choices: ClassVar[bool]
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def label(self) -> str: ...
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]: ...
+
+    def p_hat(
+        self,
+        observations: Observations,
+        values: Mapping[str, float],
+        observer: Observer,
+        key: np.uint64,
+        replicates: int = 1,
+        first_replicate: int = 0,
+    ) -> NDArray[np.float64]:
+        """Return p-hat, replicates x trials."""
+        ...
+
+
+@dataclass(frozen=True)
+class LatentCauseModel:
+    """A particle filter over latent causes: a prior given by its switches.
+
+    Parameters
+    ----------
+    name, label
+        As in commands and files; as in figures.
+    max_depth
+        The levels of its tree: 1 is the flat model.
+    stops
+        Whether a path may end before the last level.
+    sticky
+        Whether the branch of the previous trial is favoured.
+    """
+
+    name: str
+    label: str
+    max_depth: int
+    stops: bool
+    sticky: bool
+
+    uses_particles: ClassVar[bool] = True
+    predicts_choices: ClassVar[bool] = False
+
+    @property
+    def is_flat(self) -> bool:
+        return self.max_depth == 1
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        return (ALPHA, OMEGA) if self.is_flat else (ALPHA, OMEGA, DEPTH_SCALE)
+
+    def settings(self, values: Mapping[str, float], observer: Observer) -> Settings:
+        """Return the filter's settings at these parameter values."""
+        return Settings(
+            alpha=float(values["alpha"]),
+            omega=float(values["omega"]),
+            depth_scale=float(values.get("depth_scale", DEPTH_SCALE.default)),
+            max_depth=min(self.max_depth, observer.max_depth),
+            max_branches=NO_LIMIT if self.is_flat else observer.max_branches,
+            stops=self.stops,
+            sticky=self.sticky,
+            sticky_by_node=observer.sticky_by == "node",
+            shared_counts=observer.branch_counts == "shared",
+            particles=observer.particles,
+            multinomial=observer.resampling == "multinomial",
+        )
+
+    def p_hat(
+        self,
+        observations: Observations,
+        values: Mapping[str, float],
+        observer: Observer,
+        key: np.uint64,
+        replicates: int = 1,
+        first_replicate: int = 0,
+    ) -> NDArray[np.float64]:
+        """Return p-hat, replicates x trials: one independent filter a replicate."""
+        from holmes_fit.models.filters import kernel
+
+        return kernel.p_hat_traces(observations, self.settings(values, observer), key, replicates, first_replicate)
+
+    def history(
+        self,
+        observations: Observations,
+        values: Mapping[str, float],
+        observer: Observer,
+        key: np.uint64,
+        replicate: int = 0,
+    ) -> tuple[NDArray[np.float64], History]:
+        """Return one filter's p-hat and what its particles did, for ``filters.lineage``."""
+        from holmes_fit.models.filters import kernel
+
+        return kernel.trace_with_history(observations, self.settings(values, observer), key, replicate)
+
+
+@dataclass(frozen=True)
+class RescorlaWagner:
+    """Weights of the cues, moved towards each outcome that is shown. Exact: all replicates are equal."""
+
+    name: str = "rescorla_wagner"
+    label: str = "Rescorla–Wagner"
+    parameters: tuple[Parameter, ...] = (LEARNING_RATE,)
+
+    uses_particles: ClassVar[bool] = False
+    predicts_choices: ClassVar[bool] = False
+
+    def p_hat(
+        self,
+        observations: Observations,
+        values: Mapping[str, float],
+        observer: Observer,
+        key: np.uint64,
+        replicates: int = 1,
+        first_replicate: int = 0,
+    ) -> NDArray[np.float64]:
+        """Return sigmoid(w . x) before every trial's update, never quite 0 or 1."""
+        weights = np.zeros(observations.n_cues)
+        predictions = np.empty(observations.n_trials)
+        for trial, cues in enumerate(observations.cues):
+            predictions[trial] = expit(np.clip(weights @ cues, -CERTAIN, CERTAIN))
+            if observations.feedback[trial]:
+                error = observations.outcome[trial] - predictions[trial]
+                weights += values["learning_rate"] * error * cues
+        return np.tile(predictions, (replicates, 1))
+
+
+@dataclass(frozen=True)
+class Bias:
+    """A person who does not learn: one probability of choosing 1, on every trial."""
+
+    name: str = "bias"
+    label: str = "Bias"
+    parameters: tuple[Parameter, ...] = (CHOICE_PROBABILITY,)
+
+    uses_particles: ClassVar[bool] = False
+    predicts_choices: ClassVar[bool] = True
+
+    def p_hat(
+        self,
+        observations: Observations,
+        values: Mapping[str, float],
+        observer: Observer,
+        key: np.uint64,
+        replicates: int = 1,
+        first_replicate: int = 0,
+    ) -> NDArray[np.float64]:
+        """Return the same probability everywhere."""
+        return np.full((replicates, observations.n_trials), values["choice_probability"])
+
+
+MODELS: dict[str, Model] = {
+    model.name: model
+    for model in (
+        LatentCauseModel("flat", "Flat", max_depth=1, stops=False, sticky=False),
+        LatentCauseModel("flat_sticky", "Flat + stickiness", max_depth=1, stops=False, sticky=True),
+        LatentCauseModel("holmes", "HOLMES", max_depth=20, stops=True, sticky=True),
+        LatentCauseModel("holmes_no_stick", "HOLMES − stickiness", max_depth=20, stops=True, sticky=False),
+        LatentCauseModel("holmes_no_stop", "HOLMES − stopping", max_depth=10, stops=False, sticky=True),
+        LatentCauseModel("holmes_structure_only", "HOLMES structure only", max_depth=10, stops=False, sticky=False),
+        RescorlaWagner(),
+        Bias(),
+    )
+}
+
+
+def find_model(name: str) -> Model:
+    """Return the registered model of this name."""
+    if isinstance(name, str) and name in MODELS:
+        return MODELS[name]
+    advice = nearest(name, MODELS) if isinstance(name, str) else ""
+    raise InputError([Problem("argument model", shown(name), ", ".join(MODELS), advice)])
+
+
+def check_values(model: Model, values: Mapping[str, float], problems: Problems) -> None:
+    """Check parameter values against a model: known names, numbers that it can be computed at."""
+    known = {parameter.name: parameter for parameter in model.parameters}
+    for name, value in values.items():
+        if name not in known:
+            allowed = f"the parameters of {model.name}: {', '.join(known)}"
+            problems.add(f"argument {name}", value, allowed, nearest(name, known))
+        elif not is_number(value) or not known[name].accepts(value):
+            problems.add(f"argument {name}", value, known[name].allowed)
+
+
+def check_count(name: str, value: object, problems: Problems, least: int = 1) -> None:
+    """Check that an argument is a whole number, at least ``least``."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least or value > NO_LIMIT:
+        problems.add(f"argument {name}", value, f"a whole number from {least} to {NO_LIMIT}")
+
+
+def check_word(name: str, value: object, words: tuple[str, ...], problems: Problems) -> None:
+    """Check that an argument is one of a few words."""
+    if not isinstance(value, str) or value not in words:
+        problems.add(f"argument {name}", value, " or ".join(map(repr, words)))
+
+
+def is_number(value: object) -> bool:
+    """Say whether a value is a real number (and not a truth value)."""
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)

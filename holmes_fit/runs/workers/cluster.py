@@ -1,0 +1,141 @@
+"""The workers of a Dask cluster."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from importlib.metadata import version
+from typing import Any
+
+from holmes_fit._support.errors import HolmesFitError, InputError, Problem, plain, shown
+
+CONNECT_SECONDS = 8
+FIRST_WORKER_SECONDS = 60
+
+
+class Cluster:
+    """A Dask cluster, which by itself does the tasks of a lost worker again on the others."""
+
+    def __init__(self, address: str):
+        self._address = address
+        with _one_line_for_all_that_is_missing():
+            import distributed
+        self.lost: tuple[type[BaseException], ...] = (distributed.KilledWorker,)
+        self._levels = _silenced("distributed")
+        # Whoever sends much is told to send less; a cohort's tasks are small, and large ones are no mistake either.
+        warnings.filterwarnings("ignore", message="Sending large graph", category=UserWarning)
+        connect: Any = distributed.Client
+        try:
+            _find_scheduler(address)
+            self._client = connect(address, timeout=CONNECT_SECONDS, set_as_default=False)
+        except Exception as error:  # what another kind of server answers can lead to anything, to MemoryError even
+            self._speak_again()
+            seen = f"{shown(address)} ({_why_not(error)})"
+            advice = "It looks like tcp://HOST:8786."
+            raise self._refused(seen, "the address of a running Dask scheduler", advice) from error
+        try:
+            self._check_workers()
+        except BaseException:
+            self.close(())
+            raise
+        self._executor = self._client.get_executor(pure=False)
+
+    def _refused(self, seen: str, allowed: str, advice: str = "") -> InputError:
+        return InputError([Problem("option --dask", seen, allowed, advice)])
+
+    def _check_workers(self) -> None:
+        """Wait for a first worker, and make sure that all do the same as this machine would."""
+        here = installed_version()
+        advice = f"Install holmes-fit {here} there, or give another address."
+        try:
+            # A task, since some clusters have no workers until there is work to do.
+            self._client.submit(installed_version, pure=False).result(timeout=FIRST_WORKER_SECONDS)
+            there: dict[str, str] = self._client.run(installed_version)
+        except TimeoutError as error:
+            seen = f"a cluster without workers for {FIRST_WORKER_SECONDS:g} seconds"
+            raise self._refused(seen, "a cluster with workers", "Start its workers first.") from error
+        except ImportError as error:
+            raise self._refused(f"workers without holmes-fit ({error})", f"holmes-fit {here}", advice) from error
+        others = sorted(set(there.values()) - {here})
+        if others:
+            raise self._refused(f"workers with holmes-fit {', '.join(others)}", f"holmes-fit {here}", advice)
+
+    def room(self) -> int:
+        try:
+            return max(2, 2 * sum(self._client.ncores().values()))  # workers may come and go
+        except (OSError, RuntimeError, CancelledError) as error:
+            raise self.gone() from error
+
+    def submit(self, function: Callable[[], Any]) -> Future[Any]:
+        return self._executor.submit(function)
+
+    def gone(self) -> HolmesFitError:
+        return HolmesFitError(
+            f"The Dask cluster at {self._address} does not answer any more. "
+            "What was done before is safe; give the same command again, and it goes on from there."
+        )
+
+    def close(self, unfinished: Iterable[Future[Any]]) -> None:
+        for future in unfinished:
+            future.cancel()
+        self._client.close(timeout=2)
+        self._speak_again()
+
+    def _speak_again(self) -> None:
+        for name, level in self._levels.items():
+            logging.getLogger(name).setLevel(level)
+
+
+def check_cluster(address: str) -> None:
+    """Refuse the address of a cluster that cannot do the work: no scheduler, no workers, or another version there."""
+    Cluster(address).close(())
+
+
+def _find_scheduler(address: str) -> None:
+    """Make sure that a scheduler answers; a client that finds none goes on trying for long after it was given up."""
+    from distributed import rpc
+
+    connect: Any = rpc
+
+    async def ask() -> None:
+        async with asyncio.timeout(CONNECT_SECONDS), connect(address, timeout=CONNECT_SECONDS) as server:
+            identity = await server.identity()
+        if identity["type"] != "Scheduler":
+            raise ValueError(f"it is a {identity['type']}")
+
+    with ThreadPoolExecutor(1) as thread:  # a notebook has an event loop of its own in this one
+        thread.submit(asyncio.run, ask()).result()
+
+
+def _why_not(error: Exception) -> str:
+    if isinstance(error, OSError):  # a timeout is one as well
+        return f"no answer in {CONNECT_SECONDS:g} seconds"
+    return plain(str(error), limit=200) if isinstance(error, ValueError) else "what answers is no Dask scheduler"
+
+
+def installed_version() -> str:
+    """Return the version of holmes_fit where this is called."""
+    return version("holmes-fit")
+
+
+@contextmanager
+def _one_line_for_all_that_is_missing() -> Iterator[None]:
+    try:
+        yield
+    except ImportError as error:
+        advice = "Install them with: pip install 'holmes-fit[cluster]'"
+        problem = Problem("option --dask", "an installation without Dask", "one with the packages for clusters", advice)
+        raise InputError([problem]) from error
+
+
+def _silenced(package: str) -> dict[str, int]:
+    """Keep the log of a package off the terminal; return the levels that were set before."""
+    names = [name for name in logging.root.manager.loggerDict if name.split(".")[0] == package]
+    levels = {name: logging.getLogger(name).level for name in names}
+    for name in names:
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    return levels

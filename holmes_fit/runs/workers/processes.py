@@ -1,0 +1,168 @@
+"""Worker processes on this machine."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import BrokenExecutor, Future
+from contextlib import contextmanager, suppress
+from multiprocessing import resource_tracker
+from typing import Any
+
+from holmes_fit._support.errors import HolmesFitError
+
+TAKEN_SECONDS = 10
+# What numerical libraries read when they start. Workers share the cores, so none of them may use more than one, and
+# results do not depend on how a library splits its sums.
+ONE_THREAD = dict.fromkeys(
+    (
+        "BLIS_NUM_THREADS",
+        "MKL_NUM_THREADS",
+        "NUMBA_NUM_THREADS",
+        "NUMEXPR_NUM_THREADS",
+        "OMP_NUM_THREADS",
+        "OPENBLAS_NUM_THREADS",
+        "VECLIB_MAXIMUM_THREADS",
+    ),
+    "1",
+)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let numerical libraries use one thread: for many small products of matrices two take longer than one.
+
+    Where the cores are busy, each of two threads waits for the other at the end of every product.
+    """
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+    with threadpool_limits(1):
+        yield
+
+
+def usable_cores() -> int:
+    """Return how many cores this process may use: its affinity and the limits of its container count."""
+    from joblib import cpu_count
+
+    return int(cpu_count())
+
+
+class Processes:
+    """Processes on this machine."""
+
+    lost: tuple[type[BaseException], ...] = (BrokenExecutor,)
+
+    def __init__(self, workers: int):
+        self._workers = workers
+        self._executor = self._new_executor()
+        # A worker that has gathered much memory is replaced by a new one: nothing that a user has to know.
+        warnings.filterwarnings("ignore", message="A worker stopped while some jobs were given", category=UserWarning)
+
+    def _new_executor(self) -> Any:
+        from joblib.externals.loky.process_executor import ProcessPoolExecutor
+
+        parent = os.getpid()
+        return ProcessPoolExecutor(self._workers, env=ONE_THREAD, initializer=_begin_worker, initargs=(parent,))
+
+    def room(self) -> int:
+        return 2 * self._workers
+
+    def submit(self, function: Callable[[], Any]) -> Future[Any]:
+        with _ctrl_c_held_back():
+            try:
+                return self._executor.submit(function)
+            except BrokenExecutor:  # a process died, and took the others with it
+                self._executor.shutdown(wait=True)
+                self._executor = self._new_executor()
+                return self._executor.submit(function)
+
+    def gone(self) -> HolmesFitError:
+        return HolmesFitError("The worker processes were stopped. Give the same command again, and it goes on.")
+
+    def close(self, unfinished: Iterable[Future[Any]]) -> None:
+        with _ctrl_c_held_back(), _without_last_words(self._executor._executor_manager_thread):
+            under_way = _all_taken(list(unfinished))
+            self._executor.shutdown(wait=True, kill_workers=under_way)
+
+
+def _all_taken(unfinished: list[Future[Any]]) -> bool:
+    """Wait until the pool's own thread has taken every task that it was given; return whether any is unfinished.
+
+    That thread, told to stop between the moment when a task is given and the one when it takes it, would look for the
+    task where it has just been dropped, and die.
+    """
+    limit = time.monotonic() + TAKEN_SECONDS
+    while time.monotonic() < limit and not all(future.running() or future.done() for future in unfinished):
+        time.sleep(0.01)
+    return any(not future.done() for future in unfinished)
+
+
+@contextmanager
+def _without_last_words(thread: threading.Thread | None) -> Iterator[None]:
+    """Let a thread of the pool, which is about to end, die without a traceback on the terminal.
+
+    On a busy machine it may still be told to stop at a moment that it does not expect, and nothing hangs on it then.
+    """
+    usual = threading.excepthook
+
+    def hook(died: threading.ExceptHookArgs) -> None:
+        if thread is None or died.thread is not thread:
+            usual(died)
+
+    threading.excepthook = hook
+    try:
+        yield
+    finally:
+        threading.excepthook = usual
+
+
+@contextmanager
+def _ctrl_c_held_back() -> Iterator[None]:
+    """Let Ctrl-C arrive when all is done here, and start processes that never see it.
+
+    A terminal sends it to every process. One that is interrupted while it starts would print a traceback, and so would
+    one whose start is interrupted here, between its beginning and the moment when the pool knows it.
+    """
+    arrived: list[int] = []
+    handler = signal.getsignal(signal.SIGINT)
+    holds = threading.current_thread() is threading.main_thread() and handler is not None
+    if holds:  # Python runs handlers in the main thread only, whichever thread the system chose
+        signal.signal(signal.SIGINT, lambda number, frame: arrived.append(number))
+    try:
+        with _blocked_in_new_processes():
+            yield
+    finally:
+        if holds:
+            signal.signal(signal.SIGINT, handler)
+        if arrived:
+            signal.raise_signal(signal.SIGINT)
+
+
+@contextmanager
+def _blocked_in_new_processes() -> Iterator[None]:
+    if not hasattr(signal, "pthread_sigmask"):  # Windows; see _begin_worker
+        yield
+        return
+    resource_tracker.ensure_running()  # otherwise begun with the first process, and it would unblock the signal
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # processes inherit what is blocked
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _begin_worker(parent: int) -> None:
+    """Prepare a process: it leaves Ctrl-C to its parent, and does not outlive it."""
+    with suppress(ValueError):  # not the main thread
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(1)

@@ -1,0 +1,185 @@
+"""How fits are run, from a TOML file: the likelihood, the search, and what is known of each parameter beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, Field, ValidationError
+from pydantic_core import ErrorDetails
+
+from holmes_fit._support.errors import InputError, Problem, Problems, nearest, shown
+from holmes_fit._support.study_files import find_toml, read_toml, shipped_names
+from holmes_fit.models.registry import MODELS, Model, is_number
+from holmes_fit.settings.entries import parameters_of, space_of
+from holmes_fit.settings.pooling import PoolingSettings
+from holmes_fit.settings.spaces import Space
+from holmes_fit.settings.tables import (
+    LikelihoodSettings,
+    ParameterSettings,
+    PosteriorSettings,
+    SearchSettings,
+    overlaid,
+)
+from holmes_fit.trials.protocols.base import Name, Part
+
+OF_THE_FILE = ("name", "about")  # these a file does not take from its base
+
+
+class Preset(Part):
+    """How fits are run, and pooled. :func:`load_preset` reads one and checks it against the models."""
+
+    name: Name
+    about: str = ""
+    likelihood: LikelihoodSettings = LikelihoodSettings()
+    search: SearchSettings = SearchSettings()
+    posterior: PosteriorSettings = PosteriorSettings()
+    parameters: dict[str, ParameterSettings] = Field(default_factory=dict)
+    models: dict[str, dict[str, ParameterSettings]] = Field(default_factory=dict)
+    pooling: PoolingSettings = PoolingSettings()
+
+    def space(self, model: Model) -> Space:
+        """Return what is searched when ``model`` is fitted."""
+        problems = Problems()
+        space = space_of(self.parameters, self.models.get(model.name, {}), model, f"preset {self.name}", problems)
+        if space is None or problems:
+            raise InputError(problems)
+        return space
+
+
+def preset_names() -> tuple[str, ...]:
+    """Return the names of the presets that come with the package, in alphabetical order."""
+    return shipped_names("fitting")
+
+
+def load_preset(name_or_path: str | Path) -> Preset:
+    """Read a preset.
+
+    Parameters
+    ----------
+    name_or_path
+        A name from :func:`preset_names`, or the path of a TOML file.
+
+    Raises
+    ------
+    InputError
+        Listing everything that is wrong with the file: key, value seen, what is allowed.
+    """
+    path = find_toml(name_or_path, "fitting", "preset")
+    table = _complete_table(path, ())
+    return _checked({"name": path.stem, **table}, path.name)
+
+
+def with_fixed(preset: Preset, values: Mapping[str, float], models: Iterable[Model] | None = None) -> Preset:
+    """Return the preset with parameters fixed, in every model that has them.
+
+    Parameters
+    ----------
+    preset
+        The preset.
+    values
+        The values by parameter.
+    models
+        The models that are to be fitted; all of them if not given.
+
+    Raises
+    ------
+    InputError
+        For a parameter that none of the models has, and a value that it does not accept.
+    """
+    fitted = tuple(MODELS.values() if models is None else models)
+    known = {parameter.name: parameter for model in fitted for parameter in parameters_of(model)}
+    problems = Problems()
+    for name, value in values.items():
+        if name not in known:
+            allowed = f"a parameter of the models {', '.join(model.name for model in fitted)}: {', '.join(known)}"
+            problems.add(f"fix {name}", value, allowed, nearest(name, known))
+        elif not is_number(value) or not known[name].accepts(value):
+            problems.add(f"fix {name}", value, known[name].allowed)
+    problems.raise_if_any()
+    table = preset.model_dump(exclude_none=True)
+    fixed = {name: {"fixed": float(value)} for name, value in values.items()}
+    of_models = {
+        name: overlaid(settings, {own: fixed[own] for own in settings if own in fixed})
+        for name, settings in table["models"].items()
+    }
+    changed = {**table, "parameters": overlaid(table["parameters"], fixed), "models": of_models}
+    return Preset.model_validate(changed)
+
+
+# --- From the file to the preset
+
+
+def _checked(table: Mapping[str, Any], file: str) -> Preset:
+    """Return the preset of a table, or raise everything that is wrong with it."""
+    try:
+        preset = Preset.model_validate(table)
+    except ValidationError as error:
+        raise InputError(_problem_of(detail, file) for detail in error.errors()) from None
+    problems = Problems()
+    _check_names(preset, file, problems)
+    for model in MODELS.values():
+        space_of(preset.parameters, preset.models.get(model.name, {}), model, file, problems)
+    if problems:  # models that share a parameter find the same thing wrong with it
+        raise InputError(dict.fromkeys(problems))
+    return preset
+
+
+def _check_names(preset: Preset, file: str, problems: Problems) -> None:
+    everywhere = dict.fromkeys(own.name for model in MODELS.values() for own in parameters_of(model))
+    _check_known("parameters", preset.parameters, everywhere, file, problems)
+    _check_known("models", preset.models, MODELS, file, problems)
+    for name, settings in preset.models.items():
+        if name in MODELS:
+            own = [parameter.name for parameter in parameters_of(MODELS[name])]
+            _check_known(f"models.{name}", settings, own, file, problems)
+
+
+def _check_known(key: str, names: Iterable[str], known: Iterable[str], file: str, problems: Problems) -> None:
+    listed = list(known)
+    for name in names:
+        if name not in listed:
+            problems.add(f"{file}, key {key}.{name}", name, f"one of {', '.join(listed)}", nearest(name, listed))
+
+
+def _complete_table(path: Path, above: tuple[Path, ...]) -> dict[str, Any]:
+    """Return the content of a file over that of its base, which is checked on its own so that messages name it."""
+    table = read_toml(path)
+    base = table.pop("base", None)
+    if base is None:
+        return table
+    where = f"{path.name}, key base"
+    if not isinstance(base, str):
+        raise InputError([Problem(where, shown(base), "the name of a preset, or the path of one")])
+    below = find_toml(base, "fitting", where, beside=path.parent)
+    if below.resolve() in (chain := (*above, path.resolve())):
+        raise InputError([Problem(where, shown(base), "a preset that is not built on this one")])
+    inherited = _complete_table(below, chain)
+    _checked({"name": below.stem, **inherited}, below.name)
+    return overlaid({key: value for key, value in inherited.items() if key not in OF_THE_FILE}, table)
+
+
+def _problem_of(detail: ErrorDetails, file: str) -> Problem:
+    """Say in terms of the TOML file what pydantic found."""
+    keys = [str(part) for part in detail["loc"]]
+    where = f"{file}, key {'.'.join(keys)}"
+    match detail["type"]:
+        case "extra_forbidden":
+            known = list(_table_at(keys[:-1]).model_fields)
+            return Problem(where, shown(detail["input"]), f"keys {', '.join(known)}", nearest(keys[-1], known))
+        case "model_type" | "dict_type":
+            return Problem(where, shown(detail["input"]), f"a table, as in [{'.'.join(keys)}]")
+        case _:
+            allowed = detail["msg"].removeprefix("Input should be ")
+            return Problem(where, shown(detail["input"]), allowed[:1].lower() + allowed[1:])
+
+
+def _table_at(keys: list[str]) -> type[BaseModel]:
+    tables: dict[str, type[BaseModel]] = {
+        "likelihood": LikelihoodSettings,
+        "search": SearchSettings,
+        "posterior": PosteriorSettings,
+        "pooling": PoolingSettings,
+    }
+    return tables.get(keys[0], ParameterSettings) if keys else Preset

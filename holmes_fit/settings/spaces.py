@@ -1,0 +1,169 @@
+"""What is searched when a model is fitted: its free parameters with their bounds, priors and lattices, and the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import logsumexp
+
+from holmes_fit.models.parameters import Parameter
+from holmes_fit.models.registry import Model
+from holmes_fit.models.responses import response_parameters
+from holmes_fit.settings.populations import Population
+
+Values = Mapping[str, float] | Sequence[float] | NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class FreeParameter:
+    """One axis of a search.
+
+    Parameters
+    ----------
+    parameter
+        The parameter, with the bounds of this fit.
+    prior
+        What is likely before anything is seen; it is cut off at the bounds.
+    nodes
+        The cells of the lattice along this axis.
+    """
+
+    parameter: Parameter
+    prior: Population
+    nodes: int
+
+    @property
+    def name(self) -> str:
+        return self.parameter.name
+
+    @property
+    def low(self) -> float:
+        """The lower bound on the scale of search."""
+        return float(self.parameter.to_scale(self.parameter.low))
+
+    @property
+    def high(self) -> float:
+        """The upper bound on the scale of search."""
+        return float(self.parameter.to_scale(self.parameter.high))
+
+    @property
+    def spacing(self) -> float:
+        """The width of a cell on the scale of search, the same for all."""
+        return (self.high - self.low) / self.nodes
+
+    @property
+    def positions(self) -> NDArray[np.float64]:
+        """The nodes on the scale of search: the centres of equal cells, so that sums over them are midpoint rules."""
+        return self.low + (np.arange(self.nodes, dtype=np.float64) + 0.5) * self.spacing
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """The nodes as natural values."""
+        return self.to_natural(self.positions)
+
+    def to_natural(self, position: ArrayLike) -> NDArray[np.float64]:
+        """Map positions to natural values, which rounding never puts outside the bounds."""
+        return np.clip(self.parameter.to_natural(position), self.parameter.low, self.parameter.high)
+
+    def log_density(self, position: ArrayLike) -> NDArray[np.float64]:
+        """Return the log prior density on the scale of search, which integrates to 1 between the bounds."""
+        at = np.asarray(position, dtype=np.float64)
+        bounds = self.parameter.low, self.parameter.high
+        density = self.prior.log_density(self.to_natural(at), self.parameter.scale, *bounds)
+        return np.where((self.low <= at) & (at <= self.high), density, -np.inf)
+
+    @property
+    def log_weights(self) -> NDArray[np.float64]:
+        """The log prior mass of each node: density times the width of a cell, made to sum to 1 over the nodes."""
+        density = self.log_density(self.positions)
+        return density - logsumexp(density)
+
+    def draw(self, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
+        """Return natural values drawn from the prior between the bounds."""
+        return self.prior.draw_between(self.parameter.low, self.parameter.high, rng, n)
+
+
+@dataclass(frozen=True)
+class Space:
+    """The parameters of one model in a fit: every one is free, fixed, or tied to a free one.
+
+    Parameters
+    ----------
+    model
+        The model.
+    learning
+        Its free parameters. Every point in them costs a run of the filters.
+    response
+        The free parameters of the response rule, which are cheap given p-hat.
+    fixed
+        Values that are not fitted.
+    tied
+        By name, the free parameter whose natural value another one shares.
+    """
+
+    model: Model
+    learning: tuple[FreeParameter, ...]
+    response: tuple[FreeParameter, ...]
+    fixed: Mapping[str, float]
+    tied: Mapping[str, str]
+
+    def __post_init__(self) -> None:
+        for axes, parameters in ((self.learning, self._of_model), (self.response, self._of_response)):
+            names = [parameter.name for parameter in parameters]
+            free = [axis.name for axis in axes]
+            own = [
+                *free,
+                *(name for name in names if name in self.fixed),
+                *(name for name in names if name in self.tied),
+            ]
+            if sorted(own) != sorted(names):
+                raise ValueError(f"{self.model.name}: each of {names} must be free, fixed or tied, once; has {own}")
+            strangers = [name for name in names if name in self.tied and self.tied[name] not in free]
+            if strangers:
+                raise ValueError(f"{self.model.name}: {strangers} must be tied to one of {free}")
+
+    @property
+    def free(self) -> tuple[FreeParameter, ...]:
+        """All axes, those of learning first."""
+        return self.learning + self.response
+
+    @property
+    def _of_model(self) -> tuple[Parameter, ...]:
+        return self.model.parameters
+
+    @property
+    def _of_response(self) -> tuple[Parameter, ...]:
+        return response_parameters(self.model.predicts_choices)
+
+    def model_values(self, learning: Values) -> dict[str, float]:
+        """Return the natural values of all parameters of the model.
+
+        Parameters
+        ----------
+        learning
+            Natural values of the free ones, by name or in the order of ``learning``.
+        """
+        return self._complete(self._of_model, self.learning, learning)
+
+    def response_values(self, response: Values) -> dict[str, float]:
+        """Return the natural values of all parameters of the response rule, as :meth:`model_values` does."""
+        return self._complete(self._of_response, self.response, response)
+
+    def _complete(
+        self, parameters: tuple[Parameter, ...], axes: tuple[FreeParameter, ...], values: Values
+    ) -> dict[str, float]:
+        if not isinstance(values, Mapping):
+            values = dict(zip((axis.name for axis in axes), values, strict=True))
+        known = {**self.fixed, **{axis.name: float(values[axis.name]) for axis in axes}}
+        return {parameter.name: known[self.tied.get(parameter.name, parameter.name)] for parameter in parameters}
+
+    def log_prior(self, positions: ArrayLike) -> NDArray[np.float64]:
+        """Return the log prior density at positions on the scale of search, with the axes of ``free`` last."""
+        at = np.asarray(positions, dtype=np.float64)
+        density = np.zeros(at.shape[:-1])
+        for index, axis in enumerate(self.free):
+            density = density + axis.log_density(at[..., index])
+        return density

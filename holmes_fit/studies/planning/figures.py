@@ -1,0 +1,78 @@
+"""The figure of a plan: a row for each model, one person to the left and groups to the right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from holmes_fit.runs.folder import Run
+from holmes_fit.studies.planning.measures import MOST
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+NAME = "figures/plan"
+ENDINGS = ("png", "svg")
+ROW, TOP = 2.05, 0.35  # inches
+WIDTH = 7.4
+
+
+def plan_figure(table: pd.DataFrame, power: pd.DataFrame, models: Sequence[str], label: str = "") -> Figure:
+    """Draw what is left of the prior's interval by trials, and the power by people and trials.
+
+    Parameters
+    ----------
+    table, power
+        ``plan.csv`` and ``plan_power.csv``.
+    models
+        In the order of the rows.
+    label
+        What a reader must be told; not drawn if empty.
+    """
+    from matplotlib.figure import Figure
+
+    from holmes_fit.reporting.cohort.figures_recovery import draw_interval_shares, draw_power
+    from holmes_fit.reporting.cohort.names import model_color, model_label
+    from holmes_fit.reporting.style import use_style
+
+    with use_style():
+        figure = Figure(figsize=(WIDTH, ROW * len(models) + (TOP if label else 0)))
+        axes = figure.subplots(len(models), 2 if len(power) else 1, squeeze=False)
+        for number, model in enumerate(models):
+            color = model_color(model, models)
+            own = table[table["model"] == model]
+            if len(own):
+                draw_interval_shares(axes[number, 0], own, color)
+            axes[number, 0].set_title(f"One person who follows {model_label(model)}", parse_math=False)
+            axes[number, 0].set_ylabel("share of the prior's interval")
+            if len(power):
+                against = hardest(power, model)
+                rows = power[(power["model"] == model) & (power["against"] == against) & (power["frequency"] == MOST)]
+                draw_power(axes[number, 1], rows, "trials", "{:g} trials".format, color)
+                title = f"Three in four follow {model_label(model)}, one {model_label(against)}"
+                axes[number, 1].set_title(title, parse_math=False)
+                axes[number, 1].set_ylabel("power")
+        if label:
+            figure.suptitle(f"This is {label.split(':')[0]}; do not report it", x=0.01, ha="left", fontsize=8)
+        return figure
+
+
+def hardest(power: pd.DataFrame, model: str) -> str:
+    """Return the model from which another one is the hardest to tell, over all combinations."""
+    own = power[(power["model"] == model) & (power["frequency"] == MOST)]
+    return str(own.groupby("against", sort=False)["power"].mean().idxmin())
+
+
+def draw_figure(run: Run, figure: Figure) -> None:
+    """Write the figure as PNG and SVG, always with the same bytes."""
+    from matplotlib import rc_context
+
+    from holmes_fit.reporting.style import use_style
+
+    with use_style(), rc_context({"svg.hashsalt": "holmes_fit"}):
+        for ending in ENDINGS:
+            with run.writing(f"{NAME}.{ending}") as path:
+                metadata = {"Date": None} if ending == "svg" else {"Software": None}
+                figure.savefig(path, format=ending, metadata=metadata)

@@ -1,0 +1,279 @@
+"""A plan in a folder: people are simulated and fitted once for every number of trials, and groups made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import pandas as pd
+
+from holmes_fit._support.errors import HolmesFitError, InputError, Problem, plain
+from holmes_fit._support.progress import OnProgress, watched
+from holmes_fit.fitting.cohort import Fits, carry_out, lost_text
+from holmes_fit.groups.pooling.lattices import load_lattices
+from holmes_fit.runs.folder import Run, read_run
+from holmes_fit.runs.records import Key
+from holmes_fit.runs.results import RunResults
+from holmes_fit.runs.workers.pool import Failure
+from holmes_fit.settings.preset import Preset
+from holmes_fit.studies.planning.figures import draw_figure, plan_figure
+from holmes_fit.studies.planning.groups import information
+from holmes_fit.studies.planning.measures import plan_table, power_by_length
+from holmes_fit.studies.planning.question import DONE, KIND, PEOPLE, SUBJECTS, Question, ask
+from holmes_fit.studies.planning.words import recommendation, summary
+from holmes_fit.studies.recovery.choosing import evidences_of
+from holmes_fit.studies.recovery.estimates import people_table
+from holmes_fit.studies.recovery.statistics import Values
+from holmes_fit.studies.recovery.study import cohort_folder
+from holmes_fit.trials.protocols.schema import Protocol
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+TEXT = ("model", "parameter", "against", "rule", "subject", "scale", "at_bound", "warning")
+SUMMARY = "plan_summary.txt"
+
+
+@dataclass(frozen=True)
+class StudyPlan(RunResults):
+    """What numbers of trials and people are good for, in its folder. Tables are read when they are asked for.
+
+    Parameters
+    ----------
+    run
+        The folder.
+    """
+
+    text_columns: ClassVar = TEXT
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models, each of which has simulated people and fitted everyone."""
+        identity: Any = self.run.manifest.identity
+        return tuple(identity["models"])
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """``plan.csv``: a row for each number of trials and of subjects, model and parameter."""
+        return self._table("plan.csv")
+
+    @property
+    def power(self) -> pd.DataFrame:
+        """``plan_power.csv``: how often a model is found to be the more frequent one, against each other one."""
+        return self._table("plan_power.csv")
+
+    @property
+    def people(self) -> pd.DataFrame:
+        """``plan_people.csv``: truth and estimates of everyone who was simulated."""
+        return self._table("plan_people.csv")
+
+    @property
+    def recommendation(self) -> str:
+        """What to do, in one sentence."""
+        return recommendation(self.table, self.power)
+
+    @property
+    def summary(self) -> str:
+        """``plan_summary.txt``: the recommendation, and what it rests on."""
+        return (self.folder / SUMMARY).read_text(encoding="utf-8")
+
+    def figure(self) -> Figure:
+        """Draw what tasks of each length say about one person, and groups of each size about the models."""
+        return plan_figure(self.table, self.power, self.models, self.label)
+
+
+def plan(
+    protocol: Protocol | str | Path,
+    trials: Sequence[int],
+    subjects: Sequence[int] = SUBJECTS,
+    *,
+    out: str | PathLike[str],
+    models: Sequence[str] = ("flat", "holmes"),
+    people: int = PEOPLE,
+    preset: str | Path | Preset = "default",
+    seed: int = 0,
+    workers: int | None = None,
+    dask: str | None = None,
+    progress: OnProgress | bool = True,
+) -> StudyPlan:
+    """Say how many trials and participants a study needs.
+
+    People with parameters from the fitting priors are simulated for every number of trials, from each model, and fitted
+    with all of them. Sizes of groups cost nothing: groups are drawn from these people.
+
+    Parameters
+    ----------
+    protocol
+        The design: a protocol with a generator, its name, or the path of a TOML file.
+    trials
+        The numbers of trials to compare. The design is made longer or shorter in whole steps, such as a repetition of
+        all its contexts; other numbers are refused, with those that it can have.
+    subjects
+        The numbers of participants to compare.
+    out
+        The folder: a new one, or one in which a plan for the same people was begun. What is fitted there is used again,
+        so that other numbers of trials and subjects can be added; the tables are of those that are given.
+    models
+        Names from ``holmes_fit.MODELS``.
+    people
+        The people that each model simulates for each number of trials. With more, the numbers are surer.
+    preset
+        How they are fitted, as for :func:`holmes_fit.fit`. ``"quick"`` is for a first look.
+    seed
+        Chooses all draws.
+    workers, dask
+        As for :func:`holmes_fit.fit`.
+    progress
+        Whether to show how much is done, in a terminal or a notebook; or what is called with the number of fits that
+        are done, and their total.
+
+    Returns
+    -------
+    StudyPlan
+        The ``table``, the ``recommendation`` in one sentence, and the ``figure()``.
+
+    Raises
+    ------
+    InputError
+        If an argument cannot be used, or the folder holds something else.
+    HolmesFitError
+        If results cannot be written, or the process of a fit died every time that it was tried.
+
+    Examples
+    --------
+    >>> import holmes_fit as hf
+    >>> models = ["rescorla_wagner", "bias"]  # which are fitted in a moment
+    >>> study = hf.plan("conditioning", [20, 40], [5, 10], out="runs/plan", models=models, people=3, workers=1)
+    >>> study.table[["trials", "subjects"]].drop_duplicates().to_records(index=False).tolist()
+    [(20, 5), (20, 10), (40, 5), (40, 10)]
+    >>> study.recommendation.endswith(".")
+    True
+    >>> type(study.figure()).__name__
+    'Figure'
+    """
+    question = ask(
+        protocol, trials, subjects, models=models, people=people, preset=preset, seed=seed, workers=workers, dask=dask
+    )
+    with question.open(out) as run, watched(progress, "fitting") as told:
+        lost = carry_out_plan(question, run, workers=workers, dask=dask, progress=told)
+    if lost:
+        raise HolmesFitError(lost_text(lost))
+    return StudyPlan(run)
+
+
+def read_plan(folder: str | PathLike[str]) -> StudyPlan:
+    """Return the plan in a folder.
+
+    Raises
+    ------
+    InputError
+        If the folder holds none.
+
+    Examples
+    --------
+    >>> import holmes_fit as hf
+    >>> hf.read_plan("runs/plan").table["subjects"].unique().tolist()
+    [5, 10]
+    """
+    run = read_run(folder)
+    if run.manifest.identity.get("kind") != KIND:
+        where = f"folder {plain(str(folder), limit=200)}"
+        raise InputError([Problem(where, "a run of something else", "a folder of holmes-fit plan")])
+    return StudyPlan(run)
+
+
+def length_folder(folder: Path, trials: int) -> Path:
+    """Return the folder of the people with so many trials: a recovery study, as far as its fits."""
+    return folder / f"trials_{trials}"
+
+
+def missing_fits(question: Question, run: Run) -> dict[tuple[int, str], tuple[Key, ...]]:
+    """Return which fits are still to be made, by the number of trials and the model that people follow."""
+    found = {}
+    for trials, study in question.studies.items():
+        with study.open(length_folder(run.root, trials), "holmes-fit plan"):
+            for model, own in study.fits.items():
+                with own.open(cohort_folder(length_folder(run.root, trials), model), "holmes-fit plan") as cohort:
+                    found[trials, model] = cohort.progress().missing
+    return found
+
+
+def carry_out_plan(
+    question: Question,
+    run: Run,
+    *,
+    workers: int | None = None,
+    dask: str | None = None,
+    progress: OnProgress | None = None,
+) -> dict[Key, Failure]:
+    """Do what is missing of a plan, then write its tables and figure.
+
+    Parameters
+    ----------
+    question
+        What is to be done.
+    run
+        The folder of the plan, open.
+    workers, dask, progress
+        As for :func:`plan`.
+
+    Returns
+    -------
+    dict
+        The fits whose processes died. Then there are no tables.
+    """
+    lost: dict[Key, Failure] = {}
+    fits: dict[tuple[int, str], Fits] = {}
+    sizes = [len(list(own.keys)) for study in question.studies.values() for own in study.fits.values()]
+    for trials, study in question.studies.items():
+        folder = length_folder(run.root, trials)
+        with study.open(folder, "holmes-fit plan"):
+            for model, own in study.fits.items():
+                told = _counted_on(sum(sizes[: len(fits)]), sum(sizes), progress)
+                with own.open(cohort_folder(folder, model), "holmes-fit plan") as cohort:
+                    missing = cohort.progress().missing
+                    died = carry_out(own, cohort, missing, workers=workers, dask=dask, progress=told)
+                lost |= {(name, f"{subject} at {trials} trials"): died[name, subject] for name, subject in died}
+                fits[trials, model] = Fits(cohort)
+    if not lost:
+        _write_results(question, run, fits)
+    return lost
+
+
+def _counted_on(before: int, total: int, progress: OnProgress | None) -> OnProgress | None:
+    return None if progress is None else lambda done, _: progress(before + done, total)
+
+
+def _information(fits: Fits, model: str) -> Values:
+    """Return what people say about the group of those who follow the same model."""
+    failures = fits.failures
+    failed = failures.loc[failures["model"] == model, "subject"].tolist()
+    return information(load_lattices(fits.run, model, failed))
+
+
+def _write_results(question: Question, run: Run, fits: dict[tuple[int, str], Fits]) -> None:
+    people = pd.concat(
+        [
+            people_table(question.studies[trials].truths[model], own).assign(trials=trials)
+            for (trials, model), own in fits.items()
+        ],
+        ignore_index=True,
+    )
+    evidence = {
+        trials: {model: evidences_of(fits[trials, model], question.models) for model in question.models}
+        for trials in question.studies
+    }
+    power = power_by_length(evidence, question.subjects, question.seed)
+    known = {key: _information(own, key[1]) for key, own in fits.items() if question.spaces[key[1]].free}
+    table = plan_table(people, known, power, question.spaces, question.group_prior, question.subjects, question.seed)
+    kept = ["trials", *(name for name in people.columns if name != "trials" and "pooled" not in name)]
+    for name, content in (("plan.csv", table), ("plan_power.csv", power), ("plan_people.csv", people[kept])):
+        run.write_table(name, content)
+    found = StudyPlan(run)
+    with run.writing(SUMMARY) as path:
+        path.write_text(summary(found.table, found.power, found.label) + "\n", encoding="utf-8")
+    draw_figure(run, found.figure())
+    run.save_record(DONE, {"trials": list(question.studies), "subjects": list(question.subjects)})

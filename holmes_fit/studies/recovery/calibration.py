@@ -1,0 +1,92 @@
+"""Simulation-based calibration: whether truths are distributed among posterior draws as the posteriors say.
+
+If truths are drawn from the fitting prior and the likelihood is right, the rank of a truth among the draws of its
+posterior is uniform (Talts and others, 2018). A posterior that is too narrow makes ranks pile up at both ends, one that
+is shifted makes them lean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from holmes_fit._support.uniformity import chi_square_p, ecdf_p, rank_of
+from holmes_fit.fitting.cohort import Fits
+from holmes_fit.models.filters.draws import stream_key
+from holmes_fit.studies.recovery.truths import Truth
+
+SBC = ("level", "model", "parameter", "unit", "rank", "n_draws")
+SUMMARY = ("level", "model", "parameter", "n", "chi2_p", "ecdf_p", "verdict")
+FEWEST = 20  # ranks that can be tested
+FALSE_ALARMS = 0.05  # over all parameters of a model and both tests
+PASSES, FAILS, TOO_FEW = "passes", "fails", "too few"
+NO_TEST = "no test: truths are not from the fitting prior"
+
+
+def person_ranks(truths: Sequence[Truth], fits: Fits, seed: int) -> pd.DataFrame:
+    """Return ``sbc.csv`` for people who follow one model, as they were fitted with it.
+
+    Parameters
+    ----------
+    truths
+        The people.
+    fits
+        Their fits.
+    seed
+        Chooses ranks where truth and draws are equal.
+    """
+    rows = []
+    for truth in truths:
+        record = fits.run.load_record((truth.model, truth.subject))
+        if record is None or record.error:
+            continue
+        facts: Mapping[str, object] = record.facts
+        entries = facts["parameters"]
+        assert isinstance(entries, list)
+        names = [str(entry["name"]) for entry in entries if entry["standing"] == "free"]
+        draws = np.asarray(record.arrays["draws"], dtype=np.float64)
+        rng = np.random.default_rng(int(stream_key(seed, f"recover/{truth.subject}/ranks")))
+        for place, name in enumerate(names):
+            rank = rank_of(truth.values[name], draws[:, place], rng)
+            rows.append(("person", truth.model, name, truth.subject, rank, len(draws)))
+    return pd.DataFrame(rows, columns=list(SBC))
+
+
+def sbc_summary(ranks: pd.DataFrame, follows_prior: Mapping[str, bool] | None = None) -> pd.DataFrame:
+    """Return ``sbc_summary.csv``: tests of the ranks of every parameter.
+
+    Parameters
+    ----------
+    ranks
+        ``sbc.csv``.
+    follows_prior
+        By model, whether truths are drawn from the fitting prior; if not, nothing is tested. All are by default.
+
+    Notes
+    -----
+    A parameter fails if the smaller of its two p-values is below .05 divided by the number of tests of its model: both
+    tests of every parameter.
+    """
+    rows = []
+    for (level, model), of_model in ranks.groupby(["level", "model"], sort=False):
+        parameters = of_model["parameter"].nunique()
+        can_be_tested = follows_prior is None or follows_prior.get(str(model), True)
+        for parameter, own in of_model.groupby("parameter", sort=False):
+            p_values = (np.nan, np.nan)
+            if not can_be_tested:
+                verdict = NO_TEST
+            elif len(own) < FEWEST:
+                verdict = TOO_FEW
+            else:
+                p_values = _p_values(own)
+                verdict = FAILS if 2 * parameters * min(p_values) < FALSE_ALARMS else PASSES
+            rows.append((level, model, parameter, len(own), *p_values, verdict))
+    return pd.DataFrame(rows, columns=list(SUMMARY))
+
+
+def _p_values(ranks: pd.DataFrame) -> tuple[float, float]:
+    (n_draws,) = ranks["n_draws"].unique()
+    values = ranks["rank"].to_numpy(dtype=np.int64)
+    return chi_square_p(values, int(n_draws)), ecdf_p(values, int(n_draws))

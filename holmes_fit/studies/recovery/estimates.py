@@ -1,0 +1,194 @@
+"""Truth and estimate of every parameter: how close, how sure, and which errors go together.
+
+People are judged as they were fitted with the model that simulated them. Correlation, bias and RMSE are on the scale of
+search (the logarithm of a positive parameter, the logit of a probability); ``bias_natural`` and ``rmse_natural`` are of
+the values themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from holmes_fit.fitting.cohort import Fits
+from holmes_fit.models.filters.draws import stream_key
+from holmes_fit.models.parameters import Parameter
+from holmes_fit.studies.recovery.statistics import (
+    NOTHING,
+    Estimate,
+    bias,
+    bootstrapped,
+    correlation,
+    rank_correlation,
+    rmse,
+    share,
+)
+from holmes_fit.studies.recovery.truths import Truth
+
+ESTIMATORS = ("ml", "map", "mean", "pooled")
+WITH_INTERVALS = {"mean": "covered", "pooled": "pooled_covered"}
+PEOPLE = (
+    "model",
+    "subject",
+    "parameter",
+    "scale",
+    "truth",
+    "truth_on_scale",
+    *ESTIMATORS,
+    *(f"{name}_on_scale" for name in ESTIMATORS),
+    "lower",
+    "upper",
+    "pooled_lower",
+    "pooled_upper",
+    "covered",
+    "pooled_covered",
+    "at_bound",
+    "sd_on_scale",
+    "pooled_sd_on_scale",
+    "prior_sd_on_scale",
+    "batch_sd",
+    "warning",
+)
+RECOVERY = ("model", "parameter", "estimator", "n", "measure", "value", "lower", "upper")
+ERRORS = ("model", "parameter_a", "parameter_b", "estimator", "n", "correlation", "lower", "upper")
+
+
+def people_table(truths: Sequence[Truth], fits: Fits, pooled: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Return ``recovery_people.csv`` for people who follow one model: a row for each free parameter.
+
+    Parameters
+    ----------
+    truths
+        The people.
+    fits
+        Their fits, with the model that they follow among others.
+    pooled
+        ``pooled.csv`` of the same people; without it, its columns are empty.
+    """
+    model = truths[0].model
+    values = {truth.subject: truth.values for truth in truths}
+    found = fits.parameters
+    table = found[(found["model"] == model) & (found["standing"] == "free")].copy()
+    of_model = fits.models
+    batch_sd = of_model[of_model["model"] == model].set_index("subject")["batch_sd"]
+    who = zip(table["subject"], table["parameter"], strict=True)
+    table["truth"] = [values[subject][parameter] for subject, parameter in who]
+    table["batch_sd"] = table["subject"].map(batch_sd)
+    for name in ("truth", "ml", "map"):
+        table[f"{name}_on_scale"] = _on_scale(table, name)
+    table["covered"] = (table["lower"] <= table["truth"]) & (table["truth"] <= table["upper"])
+    return _with_pooled(table, pooled).reindex(columns=list(PEOPLE)).reset_index(drop=True)
+
+
+def _on_scale(table: pd.DataFrame, column: str) -> pd.Series:
+    scaled = pd.Series(np.nan, index=table.index)
+    for scale, rows in table.groupby("scale"):
+        scaled[rows.index] = Parameter("any", 0.1, 0.9, scale, 0.5, "").to_scale(rows[column].to_numpy())  # type: ignore[arg-type]
+    return scaled
+
+
+def _with_pooled(table: pd.DataFrame, pooled: pd.DataFrame | None) -> pd.DataFrame:
+    if pooled is None:
+        return table
+    names = {
+        "mean": "pooled",
+        "mean_on_scale": "pooled_on_scale",
+        "sd_on_scale": "pooled_sd_on_scale",
+        "lower": "pooled_lower",
+        "upper": "pooled_upper",
+    }
+    keys = ["subject", "parameter"]
+    joined = table.merge(pooled[[*keys, *names]].rename(columns=names), on=keys, how="left")
+    inside = (joined["pooled_lower"] <= joined["truth"]) & (joined["truth"] <= joined["pooled_upper"])
+    return joined.assign(pooled_covered=inside.astype(object).where(joined["pooled_lower"].notna()))
+
+
+def recovery_table(people: pd.DataFrame, seed: int) -> pd.DataFrame:
+    """Return ``recovery.csv``: a row for each model, parameter, estimator and measure that applies.
+
+    Parameters
+    ----------
+    people
+        What :func:`people_table` returns, of one model or of several.
+    seed
+        Chooses the bootstrap samples of people.
+    """
+    rows = []
+    for (model, parameter), own in people.groupby(["model", "parameter"], sort=False):
+        for estimator in ESTIMATORS:
+            present = own[own[f"{estimator}_on_scale"].notna()]
+            if present.empty:
+                continue
+            rng = _rng(seed, model, parameter, estimator)
+            who = {"model": model, "parameter": parameter, "estimator": estimator, "n": len(present)}
+            for measure, found in _measures(present, estimator, rng):
+                rows.append({**who, "measure": measure, **found._asdict()})
+    return pd.DataFrame(rows, columns=list(RECOVERY))
+
+
+def _measures(people: pd.DataFrame, estimator: str, rng: np.random.Generator) -> Iterator[tuple[str, Estimate]]:
+    truth, estimate = _column(people, "truth_on_scale"), _column(people, f"{estimator}_on_scale")
+    yield "correlation", bootstrapped(correlation, truth, estimate, rng)
+    yield "rank_correlation", bootstrapped(rank_correlation, truth, estimate, rng)
+    yield "bias", bootstrapped(bias, truth, estimate, rng)
+    yield "rmse", bootstrapped(rmse, truth, estimate, rng)
+    truth, estimate = _column(people, "truth"), _column(people, estimator)
+    yield "bias_natural", bootstrapped(bias, truth, estimate, rng)
+    yield "rmse_natural", bootstrapped(rmse, truth, estimate, rng)
+    if estimator == "ml":
+        yield "at_bound", share(int((people["at_bound"] != "").sum()), len(people))
+    if estimator in WITH_INTERVALS:
+        yield "coverage", share(int(people[WITH_INTERVALS[estimator]].astype(bool).sum()), len(people))
+        sd = _column(people, "sd_on_scale" if estimator == "mean" else "pooled_sd_on_scale")
+        yield "variance_removed", bootstrapped(_variance_removed, _column(people, "prior_sd_on_scale"), sd, rng)
+
+
+def _variance_removed(prior_sd: NDArray[np.float64], sd: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the share of the fitting prior's variance that the choices have removed, on average over people."""
+    return np.asarray(1 - (sd**2).mean(axis=-1) / (prior_sd**2).mean(axis=-1))
+
+
+def error_table(people: pd.DataFrame, seed: int) -> pd.DataFrame:
+    """Return ``error_correlations.csv``: which parameters are mistaken for each other, by estimator."""
+    rows = []
+    for model, own in people.groupby("model", sort=False):
+        for estimator in ESTIMATORS:
+            errors = own.assign(error=own[f"{estimator}_on_scale"] - own["truth_on_scale"])
+            names = list(dict.fromkeys(errors["parameter"]))
+            wide = errors.pivot(index="subject", columns="parameter", values="error")[names].dropna()
+            if wide.empty:
+                continue
+            matrix = wide.to_numpy(dtype=np.float64)
+            rng = _rng(seed, model, "errors", estimator)
+            for a, b in combinations(range(len(names)), 2):
+                found = bootstrapped(correlation, matrix[:, a], matrix[:, b], rng)
+                rows.append((model, names[a], names[b], estimator, len(matrix), *found))
+    return pd.DataFrame(rows, columns=list(ERRORS))
+
+
+def measure_of(recovery: pd.DataFrame, model: str, parameter: str, measure: str, estimator: str = "mean") -> Estimate:
+    """Return one entry of ``recovery.csv``; missing if it has none."""
+    wanted: Mapping[str, str] = {
+        "model": model,
+        "parameter": parameter,
+        "measure": measure,
+        "estimator": estimator,
+    }
+    rows = recovery
+    for column, value in wanted.items():
+        rows = rows[rows[column] == value]
+    if rows.empty:
+        return NOTHING
+    return Estimate(*(float(rows[name].iloc[0]) for name in Estimate._fields))
+
+
+def _column(table: pd.DataFrame, name: str) -> NDArray[np.float64]:
+    return table[name].to_numpy(dtype=np.float64)
+
+
+def _rng(seed: int, *names: object) -> np.random.Generator:
+    return np.random.default_rng(int(stream_key(seed, "recover/" + "/".join(map(str, names)) + "/bootstrap")))

@@ -1,0 +1,271 @@
+"""What a recovery study does, checked before any work begins: who is simulated, and how they are fitted."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from holmes_fit._support.errors import InputError, Problem, Problems, Quoted, check_kind, plain
+from holmes_fit.fitting.plan import Plan, code_identity, plan_fit
+from holmes_fit.groups.pooling.priors import GroupPrior
+from holmes_fit.groups.pooling.sampling import Sampling
+from holmes_fit.groups.pooling.settings import prior_of, sampling_of
+from holmes_fit.models.registry import Model, Observer, check_count, find_model
+from holmes_fit.runs.cohorts import cohort_of
+from holmes_fit.runs.folder import HasRun, Run, open_run, run_of
+from holmes_fit.runs.records import Key
+from holmes_fit.settings.pooling import PoolingSettings
+from holmes_fit.settings.populations import Population
+from holmes_fit.settings.preset import Preset, load_preset
+from holmes_fit.studies.recovery.group_study import GroupPlan, plan_groups
+from holmes_fit.studies.recovery.people import Copied, Generated, Sequences, simulate_people
+from holmes_fit.studies.recovery.pooled import pooling_keys
+from holmes_fit.studies.recovery.truths import (
+    Origin,
+    Truth,
+    check_population,
+    draw_truths,
+    follows_prior,
+    posterior_truths,
+)
+from holmes_fit.trials.cohorts import Cohort
+from holmes_fit.trials.protocols.catalogue import load_protocol
+from holmes_fit.trials.protocols.schema import Protocol
+
+MODELS_BY_DEFAULT = ("flat", "holmes")
+SUBJECTS = 100
+KIND = "recovery"
+
+
+@dataclass(frozen=True)
+class RecoveryPlan:
+    """A recovery study. Get one from :func:`plan_recovery`, which checks it.
+
+    Parameters
+    ----------
+    truths
+        The people, by the model that they follow.
+    origin
+        Where their parameters come from.
+    population
+        Those of their parameters that are not drawn from the fitting prior.
+    fits
+        How everyone is fitted, with all models; a cohort for each model that people follow.
+    prior, sampling
+        Of the models of groups.
+    groups
+        The cohorts by which pooling is calibrated, if it is.
+    seed
+        Chooses all draws.
+    """
+
+    truths: Mapping[str, Sequence[Truth]]
+    origin: Origin
+    population: Mapping[str, Population]
+    fits: Mapping[str, Plan]
+    prior: GroupPrior
+    sampling: Sampling
+    groups: GroupPlan | None
+    seed: int
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models, each of which simulates and fits."""
+        return tuple(self.fits)
+
+    @property
+    def everyone(self) -> list[Truth]:
+        return [truth for truths in self.truths.values() for truth in truths]
+
+    @cached_property
+    def follows_prior(self) -> dict[str, bool]:
+        """By model, whether its truths are drawn from the fitting prior, so that calibration can be judged."""
+        if self.origin == "posterior":
+            return dict.fromkeys(self.models, False)
+        return {model: follows_prior(plan.spaces[model], self.population) for model, plan in self.fits.items()}
+
+    @property
+    def label(self) -> str:
+        """What a reader must be told about all of the results; empty if nothing."""
+        return next(iter(self.fits.values())).label
+
+    def open(self, out: str | PathLike[str], command: str = "holmes_fit.recover") -> AbstractContextManager[Run]:
+        """Open the folder of the study, a new one or one in which the same was begun."""
+        about = {
+            "command": command,
+            "label": self.label,
+            "python": platform.python_version(),
+            "follows_prior": self.follows_prior,
+        }
+        return open_run(out, identity=self.identity(), about=about, keys=pooling_keys(self.models))
+
+    def identity(self) -> dict[str, object]:
+        """Return everything that the results depend on."""
+        first = next(iter(self.fits.values())).identity()
+        return {
+            "kind": KIND,
+            "trials": {model: plan.identity()["trials"] for model, plan in self.fits.items()},
+            "subjects": {model: len(truths) for model, truths in self.truths.items()},
+            "truths": self.origin,
+            "population": {name: str(population) for name, population in self.population.items()},
+            "group_prior": asdict(self.prior),
+            "sampling": {name: value for name, value in asdict(self.sampling).items() if name != "cores"},
+            **{name: first[name] for name in ("protocol", "preset", "models", "seed", "observer")},
+            **code_identity(),
+        }
+
+
+def plan_recovery(
+    protocol: Protocol | str | Path | None = None,
+    *,
+    like: Cohort | None = None,
+    from_run: str | PathLike[str] | Run | HasRun | None = None,
+    models: Sequence[str] | None = None,
+    subjects: int | None = None,
+    groups: int = 0,
+    preset: str | Path | Preset | None = None,
+    fix: Mapping[str, float] | None = None,
+    population: Mapping[str, float | str] | None = None,
+    seed: int = 0,
+    observer: Observer | None = None,
+    sampling: Sampling | None = None,
+) -> RecoveryPlan:
+    """Check what is asked for, and simulate the people. The parameters are those of :func:`holmes_fit.recover`.
+
+    Raises
+    ------
+    InputError
+        Naming everything that cannot be used.
+    """
+    problems = Problems()
+    if subjects is not None:
+        check_count("subjects", subjects, problems)
+    check_count("groups", groups, problems, least=0)
+    check_count("seed", seed, problems, least=0)
+    if from_run is not None and population:
+        problems.add("argument population", population, "nothing, as the values come from the fitted run")
+    check_kind("sampling", sampling, Sampling | None, "a Sampling", problems)
+    _check_source(protocol, like, from_run, problems)
+    problems.raise_if_any()
+    fitted = None if from_run is None else _Fitted(run_of(from_run))
+    settings = _preset(preset, fitted)
+    sequences = _sequences(protocol, like, fitted, seed)
+    chosen = MODELS_BY_DEFAULT if fitted is None else fitted.models
+    template = plan_fit(
+        Cohort(sequences.protocol, pd.DataFrame(), (), pd.DataFrame()),  # nobody is simulated before all is checked
+        chosen if models is None else models,
+        preset=settings,
+        fix=fix,
+        seed=seed,
+        observer=observer or (Observer() if fitted is None else fitted.observer),
+    )
+    spread = check_population(population or {}, template.models, problems)
+    if fitted is not None:
+        fitted.check_models([model.name for model in template.models], problems)
+    problems.raise_if_any()
+    names = like.subjects["subject"].astype(str).tolist() if like is not None else []
+    truths = {}
+    for model in template.models:
+        if fitted is not None:
+            truths[model.name] = fitted.truths(model, subjects, seed)
+        else:
+            n = SUBJECTS if subjects is None else subjects
+            space = template.spaces[model.name]
+            truths[model.name] = draw_truths(space, n, seed=seed, population=spread, like=names)
+    origin: Origin = "posterior" if fitted else "population" if spread else "prior"
+    fits = {name: replace(template, cohort=_cohort(people, sequences, template)) for name, people in truths.items()}
+    of_groups = plan_groups(next(iter(fits.values())), groups) if groups else None
+    prior = prior_of(template.preset.pooling)
+    return RecoveryPlan(truths, origin, spread, fits, prior, sampling or _sampling(template), of_groups, seed)
+
+
+def _sampling(plan: Plan) -> Sampling:
+    """Return how the preset has groups sampled; for a first look, no longer than a first look needs."""
+    said = plan.preset.pooling
+    if plan.label and said == PoolingSettings():
+        return Sampling(chains=2, tune=300, draws=500, seed=plan.seed)
+    return sampling_of(said, plan.seed)
+
+
+def _cohort(people: Sequence[Truth], sequences: Sequences, plan: Plan) -> Cohort:
+    """Simulate people who are such observers as the fit takes them to be."""
+    likelihood = plan.preset.likelihood
+    averaged = likelihood.replicates if likelihood.kind == "expected" else 1
+    return simulate_people(people, sequences, seed=plan.seed, observer=plan.observer, averaged=averaged)
+
+
+def _check_source(protocol: object, like: object, from_run: object, problems: Problems) -> None:
+    sources = {"protocol": protocol, "like": like, "from_run": from_run}
+    given = [name for name, value in sources.items() if value is not None]
+    if len(given) != 1:
+        seen = Quoted(" and ".join(given) or "nothing")
+        problems.add("arguments protocol, like, from_run", seen, "one of them")
+
+
+def _sequences(
+    protocol: Protocol | str | Path | None, like: Cohort | None, fitted: _Fitted | None, seed: int
+) -> Sequences:
+    if fitted is not None:
+        return Copied(fitted.cohort)
+    if like is not None:
+        return Copied(like)
+    assert protocol is not None
+    loaded = protocol if isinstance(protocol, Protocol) else load_protocol(protocol)
+    if loaded.generator is None:
+        advice = "Or give data whose trials are to be copied."
+        where, allowed = f"protocol {loaded.name}", "a protocol with a [generator] table"
+        raise InputError([Problem(where, "no generator", allowed, advice)])
+    return Generated(loaded, seed)
+
+
+def _preset(preset: str | Path | Preset | None, fitted: _Fitted | None) -> Preset:
+    if isinstance(preset, Preset):
+        return preset
+    if preset is None and fitted is not None:
+        return fitted.preset
+    return load_preset(preset or "default")
+
+
+class _Fitted:
+    """What a fitted run says about how it was fitted, and to whom."""
+
+    def __init__(self, run: Run):
+        self.run = run
+        identity: Any = run.manifest.identity
+        if identity.get("kind") != "fit":
+            where = f"folder {plain(str(run.root), limit=200)}"
+            raise InputError([Problem(where, "a run of something else", "a run of holmes-fit fit")])
+        self.preset = Preset.model_validate(identity["preset"])
+        self.observer = Observer(**identity["observer"])
+        self.cohort = cohort_of(run)
+        self._all = tuple(identity["models"])
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models to recover unless others are asked for: those with latent causes, or all if there are none."""
+        return tuple(name for name in self._all if find_model(name).uses_particles) or self._all
+
+    def truths(self, model: Model, subjects: int | None, seed: int) -> list[Truth]:
+        """Return people with values from the run, as many as were fitted unless another number is asked for."""
+        n = len(self._people(model.name)) if subjects is None else subjects
+        return posterior_truths(self.run, self.preset.space(model), n, seed=seed)
+
+    def _people(self, model: str) -> list[Key]:
+        keys = [key for key in self.run.manifest.keys if key[0] == model]
+        return [key for key in keys if (record := self.run.load_record(key)) is not None and not record.error]
+
+    def check_models(self, models: Sequence[str], problems: Problems) -> None:
+        for name in models:
+            if name not in self._all:
+                problems.add("argument models", name, f"a model of the run: {', '.join(self._all)}")
+            elif not self._people(name):
+                advice = "Give the command of the fit again, and it goes on where it was."
+                problems.add(f"model {name}", Quoted("nobody who was fitted with it"), "a complete run", advice)

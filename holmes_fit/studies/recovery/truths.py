@@ -1,0 +1,174 @@
+"""Who is simulated: true values of every parameter, from the fitting prior, given populations, or fitted posteriors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from holmes_fit._support.errors import Problems, check_kind, nearest
+from holmes_fit.models.filters.draws import stream_key
+from holmes_fit.models.registry import MODELS, Model
+from holmes_fit.runs.folder import Run
+from holmes_fit.settings.populations import Population, parse_population
+from holmes_fit.settings.spaces import FreeParameter, Space
+from holmes_fit.studies.simulation.plan import parameters_of
+
+Origin = Literal["prior", "population", "posterior"]  # where truths come from
+
+
+@dataclass(frozen=True)
+class Truth:
+    """Someone to be simulated.
+
+    Parameters
+    ----------
+    subject
+        A name that nobody else in the study has; all draws depend on it and the seed.
+    model
+        The name of the model that makes the choices.
+    values
+        All parameters of the model and of the response rule, natural values.
+    like
+        Whose trials the person sees; empty if they are generated.
+    """
+
+    subject: str
+    model: str
+    values: Mapping[str, float]
+    like: str = ""
+
+
+def check_population(
+    population: Mapping[str, float | str], models: Sequence[Model], problems: Problems
+) -> dict[str, Population]:
+    """Return how given parameters are spread over simulated people; a parameter must belong to one of the models."""
+    if not check_kind("population", population, Mapping, "values by parameter, such as {'alpha': 1.0}", problems):
+        return {}
+    known = {parameter.name: parameter for model in models for parameter in parameters_of(model)}
+    found = {}
+    for name, value in population.items():
+        if name not in known:
+            problems.add(f"argument {name}", value, f"the parameters {', '.join(known)}", nearest(name, known))
+        elif (parsed := parse_population(value, known[name], f"argument {name}", problems)) is not None:
+            found[name] = parsed
+    return found
+
+
+def follows_prior(space: Space, population: Mapping[str, Population]) -> bool:
+    """Say whether truths are distributed as the fit takes them to be; then intervals and ranks must be calibrated."""
+    free = {axis.name: axis.prior for axis in space.free}
+    for name in [parameter.name for parameter in parameters_of(space.model)]:
+        given = population.get(name)
+        if given is None:
+            continue
+        if name in space.tied or given != free.get(name, Population("fixed", space.fixed.get(name, np.nan))):
+            return False
+    return True
+
+
+def draw_truths(
+    space: Space,
+    n: int,
+    *,
+    seed: int,
+    population: Mapping[str, Population] | None = None,
+    like: Sequence[str] = (),
+) -> list[Truth]:
+    """Draw people who follow one model.
+
+    Parameters
+    ----------
+    space
+        The model; its free parameters are drawn from their priors between their bounds, the others have their values.
+    n
+        The number of people. The first ones are the same for any larger number.
+    seed
+        Chooses all draws.
+    population
+        Parameters that are drawn otherwise.
+    like
+        Whose trials they see, in turn; nobody's if they are generated.
+    """
+    given = population or {}
+    found = []
+    for number, subject in enumerate(_names(space.model.name, n)):
+        free = {axis.name: _drawn(axis, given, seed, subject) for axis in space.free}
+        values = _complete(space, free)
+        for name in values:
+            if name in given and name not in free:
+                values[name] = given[name].draw(_rng(seed, subject, name))
+        found.append(Truth(subject, space.model.name, values, like[number % len(like)] if like else ""))
+    return found
+
+
+def _drawn(axis: FreeParameter, population: Mapping[str, Population], seed: int, subject: str) -> float:
+    rng = _rng(seed, subject, axis.name)
+    given = population.get(axis.name)
+    return float(axis.draw(rng, 1)[0]) if given is None or given == axis.prior else given.draw(rng)
+
+
+def posterior_truths(run: Run, space: Space, n: int, *, seed: int) -> list[Truth]:
+    """Draw people from a fitted run: everyone in turn, each time with another draw from their own posterior.
+
+    Posterior draws differ between people by as much as the people may truly differ; medians would be too much alike.
+
+    Parameters
+    ----------
+    run
+        The run folder of a fit with the model of ``space``.
+    space
+        The model, and what was free.
+    n, seed
+        See :func:`draw_truths`.
+    """
+    model = space.model.name
+    posteriors = {}
+    for key in run.manifest.keys:
+        record = run.load_record(key) if key[0] == model else None
+        if record is not None and not record.error:
+            posteriors[key[1]] = record.arrays["draws"]
+    people = list(posteriors)
+    found = []
+    for number, subject in enumerate(_names(model, n)):
+        like = people[number % len(people)]
+        draws = posteriors[like]
+        chosen = draws[_rng(seed, subject, "posterior").integers(len(draws))]
+        free = {axis.name: float(value) for axis, value in zip(space.free, chosen, strict=True)}
+        found.append(Truth(subject, model, _complete(space, free), like))
+    return found
+
+
+def truth_table(truths: Sequence[Truth]) -> pd.DataFrame:
+    """Return the truth for people: a row a person and parameter, the natural value and that on the scale of search."""
+    rows = []
+    for truth in truths:
+        for parameter in parameters_of(MODELS[truth.model]):
+            value = truth.values[parameter.name]
+            rows.append(
+                {
+                    "subject": truth.subject,
+                    "model": truth.model,
+                    "parameter": parameter.name,
+                    "value": value,
+                    "on_scale": float(parameter.to_scale(value)),
+                    "like": truth.like,
+                }
+            )
+    return pd.DataFrame(rows, columns=["subject", "model", "parameter", "value", "on_scale", "like"])
+
+
+def _complete(space: Space, free: Mapping[str, float]) -> dict[str, float]:
+    values = space.model_values(free)
+    return values if space.model.predicts_choices else values | space.response_values(free)
+
+
+def _names(model: str, n: int) -> list[str]:
+    return [f"{model}_{number:03d}" for number in range(1, n + 1)]
+
+
+def _rng(seed: int, subject: str, purpose: str) -> np.random.Generator:
+    return np.random.default_rng(int(stream_key(seed, f"recover/{subject}/{purpose}")))

@@ -1,0 +1,222 @@
+"""A protocol and a model make a cohort: people with known parameters, and the choices that they would make.
+
+Each person's trials, parameters, filter and choices have draws of their own, which depend on the seed and the person's
+number alone. So they stay the same whoever else is simulated, and whatever the other parameters are. None of them are
+the draws that a fit of the same cohort uses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from holmes_fit._support.atomic import written_whole
+from holmes_fit._support.csv_tables import write_table
+from holmes_fit.models.filters.draws import stream_key
+from holmes_fit.models.registry import MODELS, Model, Observer
+from holmes_fit.models.responses import choice_probability, response_parameters
+from holmes_fit.studies.simulation.plan import GROUP, Person, Plan, make_plan, parameters_of
+from holmes_fit.trials.cohorts import Cohort, Learner, build_cohort
+from holmes_fit.trials.protocols.generators import generate_trials
+from holmes_fit.trials.protocols.schema import Protocol
+from holmes_fit.trials.writing import write_trials
+
+SOURCE = "source"  # the column that marks a file as simulated, unless the protocol has another use for it
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """A simulated cohort and how it came about.
+
+    Parameters
+    ----------
+    cohort
+        As if it had been read from a file.
+    truth
+        One row a person: ``subject``, ``group`` if there are any, ``model``, every parameter (empty where the person's
+        model does not have it), the seed, and the settings of the observer.
+    """
+
+    cohort: Cohort
+    truth: pd.DataFrame
+
+
+def simulate(
+    protocol: Protocol | str | Path,
+    model: str = "holmes",
+    subjects: int = 20,
+    values: Mapping[str, float | str] | None = None,
+    *,
+    mix: Mapping[str, float] | None = None,
+    groups: Mapping[str, int] | None = None,
+    missed: float = 0.0,
+    seed: int = 0,
+    observer: Observer | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Simulation:
+    """Simulate a cohort.
+
+    Parameters
+    ----------
+    protocol
+        A protocol with a generator, the name of a shipped one, or the path of a TOML file.
+    model
+        One of ``holmes_fit.MODELS``.
+    subjects
+        The number of people.
+    values
+        Parameters of the model and of the response rule by name: a number, or a population such as
+        ``"lognormal:0.8,0.5"`` (see :mod:`holmes_fit.settings.populations`). ``"patients.omega"`` holds for the group
+        ``patients`` only. Those left out have their defaults.
+    mix
+        Instead of one model, several with their shares, which add up to 1: each person's model is drawn.
+    groups
+        Instead of ``subjects``, the number of people in each group. The protocol must know the covariate ``group``.
+    missed
+        The probability that an answer is missed. Everyone gives at least one.
+    seed
+        Chooses all draws.
+    observer
+        How the people's own filters are run; fit with the same.
+    progress
+        Called with the number of people done and their total.
+
+    Raises
+    ------
+    InputError
+        Naming every argument that cannot be used.
+
+    Examples
+    --------
+    >>> import holmes_fit as hf
+    >>> simulation = hf.simulate("reversal", "flat", subjects=2, values={"alpha": 0.5, "beta": "lognormal:3,0.2"})
+    >>> simulation.truth["alpha"].tolist()
+    [0.5, 0.5]
+    """
+    plan, people = make_plan(protocol, model, subjects, values, mix, groups, missed, seed, observer)
+    trials, truth = [], []
+    for done, person in enumerate(people, start=1):
+        person_model = _drawn_model(plan, person)
+        person_values = _drawn_values(plan, person, person_model)
+        trials.append(_answered(plan, person, person_model, person_values))
+        truth.append(_truth(plan, person, person_model, person_values))
+        if progress is not None:
+            progress(done, len(people))
+    table = pd.concat(trials, ignore_index=True)
+    cohort = build_cohort(table, plan.protocol, _subject_table(table, plan.protocol))
+    return Simulation(cohort, pd.DataFrame(truth))
+
+
+def write_simulation(simulation: Simulation, trials: Path, truth: Path) -> None:
+    """Write the trials in the protocol's own columns, and the truth; neither appears before both are complete."""
+    with written_whole(trials) as first, written_whole(truth) as second:
+        write_trials(simulation.cohort.trials, simulation.cohort.protocol, first)
+        write_table(simulation.truth, second)
+
+
+def _rng(plan: Plan, person: Person, purpose: str) -> np.random.Generator:
+    return np.random.default_rng(int(stream_key(plan.seed, f"simulate/{person.number}/{purpose}")))
+
+
+def _drawn_model(plan: Plan, person: Person) -> Model:
+    names = list(plan.shares)
+    position = np.searchsorted(np.cumsum(list(plan.shares.values())), _rng(plan, person, "model").random(), "right")
+    return MODELS[names[min(int(position), len(names) - 1)]]
+
+
+def _drawn_values(plan: Plan, person: Person, model: Model) -> dict[str, float]:
+    populations = plan.populations[person.group]
+    return {
+        parameter.name: populations[parameter.name].draw(_rng(plan, person, f"parameter {parameter.name}"))
+        if parameter.name in populations
+        else parameter.default
+        for parameter in parameters_of(model)
+    }
+
+
+def _answered(plan: Plan, person: Person, model: Model, values: Mapping[str, float]) -> pd.DataFrame:
+    """Return one person's trials with their choices."""
+    protocol = plan.protocol
+    trials = generate_trials(protocol, _rng(plan, person, "trials"))
+    trials["subject"] = person.name
+    if person.group is not None:
+        trials[GROUP] = person.group
+    if SOURCE not in trials and SOURCE not in protocol.required_columns:
+        trials[SOURCE] = "simulated"
+    is_missed = _missed(plan, person, len(trials))
+    trials["outcome"] = trials["outcome"].astype("Int8")
+    if protocol.columns.correct is not None:  # such a file cannot tell the outcome of a trial without an answer
+        trials["feedback"] = trials["feedback"] & ~is_missed
+        trials.loc[is_missed, "outcome"] = pd.NA
+    trials["choice"] = pd.array([pd.NA] * len(trials), dtype="Int8")
+    learners = build_cohort(trials, protocol).learners
+    chosen = simulated_choices(model, values, learners, plan.observer, plan.seed, f"simulate/{person.number}")
+    trials["choice"] = pd.arrays.IntegerArray(chosen, is_missed)
+    return trials
+
+
+def _missed(plan: Plan, person: Person, n_trials: int) -> NDArray[np.bool_]:
+    luck = _rng(plan, person, "missed").random(n_trials)
+    missed = luck < plan.missed
+    missed[np.argmax(luck)] = False  # makes a difference only if all were missed
+    return missed
+
+
+def simulated_choices(
+    model: Model,
+    values: Mapping[str, float],
+    learners: Sequence[Learner],
+    observer: Observer,
+    seed: int,
+    person: str,
+    averaged: int = 1,
+) -> NDArray[np.int8]:
+    """Return what a person chooses on every trial of their table.
+
+    Parameters
+    ----------
+    model, values, observer
+        Who the person is: all parameters of the model and of the response rule by name.
+    learners
+        All learners of the person, and of nobody else.
+    seed, person
+        Choose the draws. No fit uses the same ones: the names of its draws are lists in brackets, and ``person`` is
+        none.
+    averaged
+        The number of filters whose predictions are averaged before an answer: 1, except for averaged observers.
+    """
+    probability = np.empty(sum(len(learner.rows) for learner in learners))
+    response = {parameter.name: values[parameter.name] for parameter in response_parameters(model.predicts_choices)}
+    for learner in learners:
+        key = stream_key(seed, f"{person}/filter/{learner.restart}")
+        p_hat = model.p_hat(learner.observations, values, observer, key, averaged).mean(axis=0)
+        probability[learner.rows] = p_hat if model.predicts_choices else choice_probability(p_hat, **response)
+    rng = np.random.default_rng(int(stream_key(seed, f"{person}/choices")))
+    return (rng.random(len(probability)) < probability).astype(np.int8)
+
+
+def _truth(plan: Plan, person: Person, model: Model, values: Mapping[str, float]) -> dict[str, object]:
+    models = [MODELS[name] for name in plan.shares]
+    parameters = [parameter for each in models for parameter in each.parameters]
+    parameters += [parameter for each in models for parameter in response_parameters(each.predicts_choices)]
+    names = dict.fromkeys(parameter.name for parameter in parameters)
+    return {
+        "subject": person.name,
+        **({} if person.group is None else {GROUP: person.group}),
+        "model": model.name,
+        **{name: values.get(name, np.nan) for name in names},
+        "seed": plan.seed,
+        **asdict(plan.observer),
+    }
+
+
+def _subject_table(trials: pd.DataFrame, protocol: Protocol) -> pd.DataFrame:
+    columns = protocol.columns
+    names = [name for name in (*columns.covariates, *columns.optional_covariates) if name in trials]
+    people = trials[["subject", *names]].drop_duplicates("subject", ignore_index=True)
+    return people.mask(people == "").astype("str")

@@ -1,0 +1,126 @@
+"""What one learner sees: the arrays that every model takes, and the checks that make them safe to use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from holmes_fit._support.errors import Problems, Quoted
+
+MAX_TRIALS = 65_535  # feature counts are 16-bit integers in the filter
+
+
+@dataclass(frozen=True)
+class Observations:
+    """The trial sequence of one learner, checked and ready for a filter.
+
+    Parameters
+    ----------
+    cues
+        Trials x cues, 0 or 1.
+    outcome
+        Trials, 0 or 1. Ignored by every model on trials without feedback.
+    feedback
+        Trials, whether the outcome was shown.
+    length_normalized
+        Whether likelihoods are replaced by their geometric mean over features, so that they do not depend on the
+        number of redundant copies by which a feature is encoded.
+    """
+
+    cues: NDArray[np.uint8]
+    outcome: NDArray[np.uint8]
+    feedback: NDArray[np.bool_]
+    length_normalized: bool = False
+
+    @property
+    def n_trials(self) -> int:
+        return self.cues.shape[0]
+
+    @property
+    def n_cues(self) -> int:
+        return self.cues.shape[1]
+
+
+def observations_from_matrix(
+    X: ArrayLike, outcome: int = -1, feedback: ArrayLike | None = None, length_normalized: bool = False
+) -> Observations:
+    """Split a binary matrix (trials x features) into cues and outcome.
+
+    Parameters
+    ----------
+    X
+        Trials x features, every entry 0 or 1.
+    outcome
+        The column that holds the outcome; negative numbers count from the end.
+    feedback
+        One entry a trial, 1 where the outcome was shown; all of them if left out.
+    length_normalized
+        See :class:`Observations`.
+
+    Raises
+    ------
+    InputError
+        Naming every argument that cannot be used.
+    """
+    problems = Problems()
+    matrix = _as_array(X, "X", problems)
+    if matrix is not None and _is_trials_by_features(matrix, problems):
+        _check_binary(matrix, "X", problems)
+        _check_column(outcome, matrix.shape[1], problems)
+    shown = None if feedback is None else _as_array(feedback, "feedback", problems)
+    if shown is not None:
+        _check_binary(shown, "feedback", problems)
+        if matrix is not None and matrix.ndim == 2 and shown.shape != matrix.shape[:1]:
+            problems.add("argument feedback", Quoted(f"shape {shown.shape}"), f"one entry a trial, {matrix.shape[:1]}")
+    if not isinstance(length_normalized, (bool, np.bool_)):
+        problems.add("argument length_normalized", length_normalized, "True or False")
+    problems.raise_if_any()
+    assert matrix is not None
+    features = np.ascontiguousarray(matrix, dtype=np.uint8)
+    column = outcome % features.shape[1]
+    return Observations(
+        cues=np.ascontiguousarray(np.delete(features, column, axis=1)),
+        outcome=np.ascontiguousarray(features[:, column]),
+        feedback=np.ones(len(features), dtype=np.bool_) if shown is None else np.asarray(shown, dtype=np.bool_),
+        length_normalized=bool(length_normalized),
+    )
+
+
+def _as_array(value: ArrayLike, name: str, problems: Problems) -> NDArray[np.generic] | None:
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        problems.add(f"argument {name}", Quoted("rows of unequal length"), "a rectangular array of 0 and 1")
+        return None
+    if array.dtype.kind not in "biuf":
+        problems.add(f"argument {name}", Quoted(f"entries of type {array.dtype}"), "numbers 0 and 1")
+        return None
+    return array
+
+
+def _is_trials_by_features(matrix: NDArray[np.generic], problems: Problems) -> bool:
+    fits = matrix.ndim == 2 and 1 <= matrix.shape[0] <= MAX_TRIALS and matrix.shape[1] >= 1
+    if not fits:
+        problems.add(
+            "argument X",
+            Quoted(f"shape {matrix.shape}"),
+            f"trials x features, 1 to {MAX_TRIALS} trials and a column each",
+        )
+    return fits
+
+
+def _check_binary(array: NDArray[np.generic], name: str, problems: Problems) -> None:
+    wrong = np.argwhere(~np.isin(array, (0, 1)))
+    if len(wrong):
+        first = tuple(int(i) for i in wrong[0])
+        seen = Quoted(f"{array[first]} at {list(first)}" + (f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""))
+        problems.add(f"argument {name}", seen, "0 and 1", "Encode a categorical feature by one column a level.")
+
+
+def _check_column(outcome: int, n_features: int, problems: Problems) -> None:
+    if isinstance(outcome, bool) or not isinstance(outcome, (int, np.integer)):
+        problems.add("argument outcome", outcome, "the number of a column of X")
+    elif not -n_features <= outcome < n_features:
+        problems.add("argument outcome", int(outcome), f"a column of X, {-n_features} to {n_features - 1}")

@@ -1,0 +1,1 @@
+"""The paper, reproduced: its simulations run with this engine, each result beside the published one."""

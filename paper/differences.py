@@ -1,0 +1,76 @@
+"""What each difference between the paper's text and its authors' published code does to each headline, in numbers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from paper.statistics import auc, bootstrap_over_units, mean_estimate
+from paper.store import Store
+from paper.studies import Job, Reading, Sizes
+from paper.summaries import LENGTH, exposures, top_level, unit_means
+from paper.tasks import RUNS, TRIALS
+
+# From the text to the published code, one switch at a time.
+READINGS: tuple[Reading, ...] = ("as_written", "shared_counts", "node_stickiness", "as_published")
+BACKWARD = ("recall", "entropy", "clusters", "accuracy")
+FORWARD = ("accuracy", "separation")
+COLUMNS = ["task", "metric", "reading", "value", "se", "change", "change_se", "n"]
+
+
+def dissected(jobs: dict[str, Job], sizes: Sizes) -> dict[str, Job]:
+    """Return the jobs that are run under every reading, with as many pairs as that needs.
+
+    Readings are compared on the same tasks with the same draws, so fewer pairs tell them apart.
+    """
+    pairs = min(sizes.dissected_pairs, sizes.pairs)
+    return {
+        "compositional": replace(jobs["compositional"], n_points=pairs),
+        "shape_color": jobs["shape_color"],
+    }
+
+
+def difference_table(store: Store, jobs: dict[str, Job], sizes: Sizes) -> pd.DataFrame:
+    """Return HOLMES's headline numbers under every reading, and their change from the paper's text."""
+    chosen = dissected(jobs, sizes)
+    runs = {reading: store.table(chosen["compositional"], reading, RUNS) for reading in READINGS}
+    rows = []
+    for n_levels in range(2, 6):
+        tops = {reading: top_level(table, n_levels) for reading, table in runs.items()}
+        for metric in BACKWARD:
+            rows += _changes(f"{n_levels}-level", metric, tops, "point")
+    forward = {reading: store.table(chosen["shape_color"], reading, RUNS) for reading in READINGS}
+    trials = {reading: store.table(chosen["shape_color"], reading, TRIALS) for reading in READINGS}
+    for protocol, task in LENGTH.items():
+        tops = {reading: table[table["protocol"] == protocol] for reading, table in forward.items()}
+        for metric in FORWARD:
+            rows += _changes(task, metric, tops, "seed")
+        rows += _auc_changes(protocol, task, trials, sizes)
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _changes(task: str, metric: str, tables: dict[Reading, pd.DataFrame], unit: str) -> list[list[object]]:
+    values = {reading: unit_means(table, metric, unit)["holmes"].to_numpy() for reading, table in tables.items()}
+    rows: list[list[object]] = []
+    for reading in READINGS:
+        mean, change = mean_estimate(values[reading]), mean_estimate(values[reading] - values["as_written"])
+        rows.append([task, metric, reading, mean.value, mean.se, change.value, change.se, mean.n])
+    return rows
+
+
+def _auc_changes(protocol: str, task: str, trials: dict[Reading, pd.DataFrame], sizes: Sizes) -> list[list[object]]:
+    text, rewarded = exposures(trials["as_written"], protocol, "holmes")
+    rows: list[list[object]] = []
+    for reading in READINGS:
+        p_hat, _ = exposures(trials[reading], protocol, "holmes")
+        area = bootstrap_over_units(auc, (p_hat, rewarded), sizes.bootstrap, f"{protocol} {reading}")
+        change = bootstrap_over_units(
+            lambda p, before, is_rewarded: auc(p, is_rewarded) - auc(before, is_rewarded),
+            (p_hat, text, rewarded),
+            sizes.bootstrap,
+            f"{protocol} {reading} change",
+        )
+        rows.append([task, "auc", reading, area.value, area.se, change.value, change.se, len(np.asarray(p_hat))])
+    return rows

@@ -1,0 +1,116 @@
+"""The figure of forward transfer to new colours, in the paper's layout."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import FigureBase
+
+from holmes_fit.reporting.style import INK, MODEL_COLORS, NO_OUTCOME, OUTCOME, RULE
+from holmes_fit.trials.protocols.catalogue import load_protocol
+from paper.figures.parts import PAIR, bars, empty, label_of, picked, titled
+from paper.figures.trees import draw_tree
+from paper.statistics import roc_curve
+from paper.studies import LONG, SHORT
+from paper.summaries import LENGTH, exposures
+
+# What the colours of the protocol look like.
+PAINT = {"cyan": "#33bbbb", "green": "#339944", "gray": "#999999", "yellow": "#e6c619", "pink": "#f29ebc"}
+
+
+def new_colors(
+    figure: FigureBase, summary: pd.DataFrame, published: pd.DataFrame, trials: pd.DataFrame, trees: pd.DataFrame
+) -> FigureBase:
+    """Draw task, accuracy, ROC, example structures and decision variables; both lengths of training."""
+    rows = figure.add_gridspec(4, 1, height_ratios=(0.6, 1, 0.95, 1))
+    results, structures, scores = (
+        rows[1].subgridspec(1, 4),
+        rows[2].subgridspec(1, 3, width_ratios=(1, 1, 2)),
+        rows[3].subgridspec(1, 4),
+    )
+    titled(task_structure(figure.add_subplot(rows[0])), "A", "Reward follows the shape; two colours are new at test")
+    for column, task in enumerate(LENGTH.values()):
+        ax = figure.add_subplot(results[column])
+        keys = {"task": task, "metric": "accuracy"}
+        both = picked(summary, **keys)
+        bars(ax, both[both["model"].isin(PAIR)], picked(published, **keys, source="results"))
+        ax.axhline(0.5, color=RULE, linestyle="--", linewidth=0.8, zorder=0)
+        ax.set_ylim(0, 1.05)
+        title = f"{task} repetitions"
+        titled(ax, "B", title).set_ylabel("accuracy, first exposure") if column == 0 else ax.set_title(title)
+    for column, (protocol, task) in enumerate(LENGTH.items()):
+        ax = roc(figure.add_subplot(results[2 + column]), summary, trials, protocol)
+        title = f"ROC, {task}"
+        titled(ax, "C", title) if column == 0 else ax.set_title(title)
+    for column, (label, tree) in enumerate(trees.groupby("label", sort=False)):
+        ax = draw_tree(figure.add_subplot(structures[column]), tree, _name_of_shape)
+        titled(ax, "D", str(label)) if column == 0 else ax.set_title(str(label))
+    for column, (protocol, model) in enumerate([(p, m) for p in (SHORT, LONG) for m in PAIR]):
+        ax = figure.add_subplot(scores[column])
+        decision_variable(ax, trials, protocol, model)
+        title = f"{label_of(model)}, {LENGTH[protocol]}"
+        titled(ax, "E", title) if column == 0 else ax.set_title(title)
+        if column == 0:
+            ax.set_ylabel("trials")
+            ax.legend(loc="upper left", ncols=2, handlelength=0.8, columnspacing=0.8, borderaxespad=0, fontsize=7)
+    return figure
+
+
+def task_structure(ax: Axes) -> Axes:
+    """Draw the two shapes in the colours of training and of the test."""
+    design = load_protocol(SHORT).generator
+    assert design is not None
+    colors: tuple[str, ...] = getattr(design, "colors")  # noqa: B009  # the design of this protocol has them
+    n_trained = len(colors) - int(getattr(design, "test_colors"))  # noqa: B009
+    empty(ax, 14, 3)
+    for row, (marker, text) in enumerate([("o", "rewarded"), ("s", "not rewarded")]):
+        y = 1.75 - 1.1 * row
+        for place, color in enumerate(colors):
+            x = 1 + place + (0.8 if place >= n_trained else 0)
+            ax.plot(
+                x, y, marker, color=PAINT.get(color, color), markersize=11, markeredgecolor=INK, markeredgewidth=0.6
+            )
+        ax.text(11.9, y, text, va="center")
+    ax.text(1 + (n_trained - 1) / 2, 2.55, f"training: {n_trained} colours", ha="center", va="center")
+    ax.text(1.3 + n_trained + 0.5 * (len(colors) - n_trained), 2.55, "test", ha="center", va="center")
+    ax.axvline(0.9 + n_trained, 0.05, 0.9, color=INK, linewidth=0.8, linestyle="--")
+    return ax
+
+
+def roc(ax: Axes, summary: pd.DataFrame, trials: pd.DataFrame, protocol: str) -> Axes:
+    """Draw both models' ROC curves, pooled over seeds, with the area under each."""
+    ax.plot([0, 1], [0, 1], color=RULE, linestyle="--", linewidth=0.8)
+    for model in PAIR:
+        p_hat, rewarded = exposures(trials, protocol, model)
+        area = picked(summary, task=LENGTH[protocol], model=model, metric="auc").iloc[0]
+        false_alarms, hits = roc_curve(p_hat.ravel(), rewarded.ravel())
+        ax.plot(false_alarms, hits, color=MODEL_COLORS[model])
+        y = 0.24 if model == "holmes" else 0.06
+        text = f"AUC {area['value']:.3f}\n[{area['low']:.3f}, {area['high']:.3f}]"
+        ax.text(1.0, y, text, color=MODEL_COLORS[model], ha="right", fontsize=7, linespacing=1.1)
+    ax.set_xlabel("false alarms")
+    ax.set_ylabel("hits")
+    ax.set_xticks([0, 0.5, 1])
+    ax.set_yticks([0, 0.5, 1])
+    return ax
+
+
+def decision_variable(ax: Axes, trials: pd.DataFrame, protocol: str, model: str) -> Axes:
+    """Draw how far predictions lie from 0.5, in percentage points, for the rewarded shape and the other."""
+    p_hat, rewarded = exposures(trials, protocol, model)
+    score = 100 * (p_hat.ravel() - 0.5)
+    bins = np.linspace(-8, 8, 33).tolist()
+    score = np.clip(score, bins[0], bins[-1])
+    for is_rewarded, color, label in ((True, OUTCOME, "rewarded"), (False, NO_OUTCOME, "other")):
+        ax.hist(score[rewarded.ravel() == is_rewarded], bins, color=color, alpha=0.6, label=label)
+    ax.axvline(0, 0, 0.8, color=INK, linewidth=0.8)
+    ax.set_xlabel("p − 0.5, points")
+    ax.set_ylim(top=ax.get_ylim()[1] * 1.25)
+    return ax
+
+
+def _name_of_shape(row: pd.Series[float]) -> str:
+    """Say which shape the trials of a node have. The first two cues are circle and square."""
+    share = float(row["cue_0"])
+    return f"{share:.0%} circles" if 0.005 < share < 0.995 else ("circles" if share > 0.5 else "squares")

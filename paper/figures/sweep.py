@@ -1,0 +1,107 @@
+"""The figures of the parameter sweeps, in the paper's layout: maps over (alpha, Omega), and advantages along each."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import FigureBase
+from matplotlib.ticker import MaxNLocator
+
+from holmes_fit.reporting.style import HOLMES, INK, MODEL_COLORS, RULE
+from paper.figures.parts import LEVELS, PAIR, regression, titled
+from paper.summaries import highest_levels, sweep_means, top_level, unit_means
+
+AXIS = {"alpha": "α", "omega": "Ω"}
+
+
+def maps(figure: FigureBase, compositional: pd.DataFrame) -> FigureBase:
+    """Draw accuracy and transfer advantage over the plane, transfer by levels, and its price in accuracy."""
+    grid = figure.add_gridspec(3, 4)
+    means = sweep_means(highest_levels(compositional))
+    for column, (metric, title) in enumerate([("accuracy", "Accuracy"), ("recall", "Recall")]):
+        for row, suffix in enumerate(("holmes", "difference")):
+            ax = figure.add_subplot(grid[0, 2 * column + row])
+            name = f"{title}, HOLMES" if suffix == "holmes" else f"{title}, HOLMES − flat"
+            plane(ax, means, means[f"{metric}_{suffix}"].to_numpy(), diverging=suffix == "difference")
+            titled(ax, "A", name) if column == row == 0 else ax.set_title(name)
+    for column, n_levels in enumerate(LEVELS):
+        top = top_level(compositional, n_levels)
+        recall, accuracy = unit_means(top, "recall", "point"), unit_means(top, "accuracy", "point")
+        ax = figure.add_subplot(grid[1, column])
+        plane(ax, means, recall["holmes"].to_numpy(), limits=(0.2, 1.0))
+        name = f"HOLMES recall, {n_levels} levels"
+        titled(ax, "B", name) if column == 0 else ax.set_title(name)
+        ax = figure.add_subplot(grid[2, column])
+        for model in PAIR:
+            regression(ax, accuracy[model].to_numpy(), recall[model].to_numpy(), MODEL_COLORS[model])
+        ax.set_xlabel("accuracy")
+        ax.set_ylabel("recall" if column == 0 else "")
+        titled(ax, "C", f"{n_levels} levels") if column == 0 else ax.set_title(f"{n_levels} levels")
+    return figure
+
+
+def plane(
+    ax: Axes,
+    points: pd.DataFrame,
+    values: np.ndarray,
+    diverging: bool = False,
+    limits: tuple[float, float] | None = None,
+) -> Axes:
+    """Draw values over (alpha, Omega), one dot a pair, with a star at the highest."""
+    if diverging:
+        reach = float(np.nanmax(np.abs(values)))
+        limits = (-reach, reach)
+    low, high = limits or (float(np.nanmin(values)), float(np.nanmax(values)))
+    dots = ax.scatter(
+        points["alpha"],
+        points["omega"],
+        c=values,
+        cmap="PuOr_r" if diverging else "viridis",
+        vmin=low,
+        vmax=high,
+        s=16,
+        linewidth=0.2,
+        edgecolor=INK,
+    )
+    best = int(np.nanargmax(values))
+    ax.plot(
+        points["alpha"].iloc[best], points["omega"].iloc[best], "*", color="white", markeredgecolor=INK, markersize=11
+    )
+    bar = ax.figure.colorbar(dots, ax=ax, orientation="horizontal", aspect=18, pad=0.02)
+    bar.ax.tick_params(labelsize=7)
+    bar.locator = MaxNLocator(3)
+    bar.update_ticks()
+    ax.set_xlabel("α", labelpad=0)
+    ax.set_ylabel("Ω", labelpad=0)
+    ax.set_xticks([1, 2, 3])
+    ax.set_yticks([1, 2, 3])
+    return ax
+
+
+def advantages(figure: FigureBase, compositional: pd.DataFrame, shape_color: pd.DataFrame) -> FigureBase:
+    """Draw entropy, recall, shape separation and forward accuracy against alpha and Omega."""
+    axes = figure.subplots(4, 2)
+    backward = sweep_means(highest_levels(compositional))
+    forward = shape_color.groupby("point")[["alpha", "omega"]].first()
+    panels = [
+        ("entropy, HOLMES − flat", backward, backward["entropy_difference"].to_numpy(), -1),
+        ("recall, HOLMES − flat", backward, backward["recall_difference"].to_numpy(), 1),
+    ]
+    for metric, name in (
+        ("separation", "shape separation, HOLMES − flat"),
+        ("accuracy", "forward accuracy, HOLMES − flat"),
+    ):
+        means = unit_means(shape_color, metric, "point")
+        panels.append((name, forward, (means["holmes"] - means["flat"]).to_numpy(), 1))
+    letters = iter("ABCDEFGH")
+    for row, (name, points, values, sign) in enumerate(panels):
+        for column, (parameter, symbol) in enumerate(AXIS.items()):
+            ax = axes[row, column]
+            regression(ax, points[parameter].to_numpy(), values, HOLMES)
+            ax.axhline(0, color=RULE, linewidth=0.8)
+            ax.set_xlabel(symbol, labelpad=1)
+            favoured = np.mean(sign * values > 0)
+            title = name if column == 0 else f"{favoured:.1%} of pairs favour HOLMES"
+            titled(ax, next(letters), title)
+    return figure

@@ -1,0 +1,241 @@
+"""From single runs to the numbers of the paper: estimates with standard errors, as one tidy table a study.
+
+Backward transfer is summarised "across these 200 parameter combinations" after averaging over seeds, the rest over
+seeds. ``difference`` is HOLMES minus flat, unit by unit: both models saw the same tasks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from paper.statistics import Estimate, auc, bootstrap_over_units, correlation_estimate, mean_estimate, share_estimate
+from paper.store import Store
+from paper.studies import JOBS_OF_STUDY, LONG, SHORT, Job, Reading, Study
+from paper.tasks import RUNS, TRIALS
+
+REPRESENTATION = ("entropy", "normalized_entropy", "clusters", "recall", "precision", "f1")
+BACKWARD = ("accuracy", "late_accuracy", *REPRESENTATION)
+FORWARD = (
+    "accuracy",
+    "training_accuracy",
+    "separation",
+    "brier",
+    "log_loss",
+    "clusters",
+    "best_level",
+    "node_separation",
+)
+CONDITIONING = (
+    "acquisition_plus",
+    "acquisition_minus",
+    "extinction_plus",
+    "extinction_minus",
+    "acquisition_final",
+    "extinction_final",
+    "clusters",
+)
+LENGTH = {SHORT: "5 + 1", LONG: "10 + 3"}  # repetitions of each pair in training + at test
+DIFFERENCE = "difference"
+
+
+class Line(NamedTuple):
+    """One number of a summary; ``low`` and ``high`` where an interval was bootstrapped."""
+
+    task: str
+    model: str
+    metric: str
+    value: float
+    se: float
+    sd: float
+    n: int
+    low: float = np.nan
+    high: float = np.nan
+
+
+class Data(NamedTuple):
+    """What a study reads: its runs by job, and single trials where they were kept."""
+
+    runs: dict[str, pd.DataFrame]
+    trials: dict[str, pd.DataFrame]
+
+
+def load_data(store: Store, jobs: dict[str, Job], study: Study, reading: Reading) -> Data:
+    """Read the tables of a study."""
+    names = JOBS_OF_STUDY[study]
+    runs = {name: store.table(jobs[name], reading, RUNS) for name in names}
+    trials = {
+        name: store.table(jobs[name], reading, TRIALS) for name in names if name in ("shape_color", "conditioning")
+    }
+    return Data(runs, trials)
+
+
+def summarise(study: Study, data: Data, resamples: int) -> pd.DataFrame:
+    """Return the summary of a study: task, model, metric, value, se, sd, n, low, high."""
+    lines: Iterable[Line]
+    if study == "backward":
+        lines = _backward(data.runs["compositional"])
+    elif study == "forward":
+        lines = _forward(data.runs["shape_color"], data.trials["shape_color"], resamples)
+    elif study == "conditioning":
+        lines = _by_unit(data.runs["conditioning"], "conditioning", CONDITIONING, "seed")
+    elif study == "ablation":
+        lines = _ablation(data.runs["compositional_ablation"], data.runs["shape_color_ablation"])
+    else:
+        lines = _sweep(data.runs["compositional"], data.runs["shape_color_sweep"])
+    return pd.DataFrame(list(lines)).assign(study=study)[["study", *Line._fields]]
+
+
+def unit_means(runs: pd.DataFrame, metric: str, unit: str) -> pd.DataFrame:
+    """Return a metric's mean for each unit (rows) and model (columns)."""
+    return runs.pivot_table(index=unit, columns="model", values=metric, aggfunc="mean", dropna=False)
+
+
+def top_level(runs: pd.DataFrame, n_levels: int) -> pd.DataFrame:
+    """Return the runs of the task of so many levels, scored at its highest category level, as the paper's table is."""
+    return runs[(runs["protocol"] == f"compositional_{n_levels}") & (runs["level"] == n_levels)]
+
+
+def _by_unit(runs: pd.DataFrame, task: str, metrics: Iterable[str], unit: str) -> Iterator[Line]:
+    for metric in metrics:
+        means = unit_means(runs, metric, unit)
+        for model in means:
+            yield _line(task, str(model), metric, mean_estimate(means[model].to_numpy()))
+        if {"flat", "holmes"} <= set(means):
+            advantage = (means["holmes"] - means["flat"]).to_numpy()
+            yield _line(task, DIFFERENCE, metric, mean_estimate(advantage))
+
+
+def _line(task: str, model: str, metric: str, estimate: Estimate) -> Line:
+    return Line(task, model, metric, *estimate)
+
+
+def _backward(runs: pd.DataFrame) -> Iterator[Line]:
+    for n_levels in range(2, 6):
+        top = top_level(runs, n_levels)
+        task = f"{n_levels}-level"
+        yield from _by_unit(top, task, BACKWARD, "point")
+        recall, f1, accuracy = (unit_means(top, metric, "point") for metric in ("recall", "f1", "accuracy"))
+        for model in ("flat", "holmes"):
+            r = correlation_estimate(recall[model].to_numpy(), f1[model].to_numpy())
+            yield _line(task, model, "recall_f1_r", r)
+            r = correlation_estimate(accuracy[model].to_numpy(), recall[model].to_numpy())
+            yield _line(task, model, "accuracy_recall_r", r)
+        pooled = correlation_estimate(recall.to_numpy().ravel(), f1.to_numpy().ravel())
+        yield _line(task, "both", "recall_f1_r", pooled)
+    deepest = runs[runs["protocol"] == "compositional_5"]
+    for level, rows in deepest.groupby("level"):
+        yield from _by_unit(rows, f"5-level, level {level}", REPRESENTATION, "point")
+
+
+def task_spread(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the SD between tasks of a mean over parameter pairs, where all pairs see the same tasks.
+
+    The component of variance between tasks in a layout of pairs x tasks with one run in each cell.
+    """
+    rows = []
+    for n_levels in range(2, 6):
+        top = top_level(runs, n_levels)
+        for metric in BACKWARD:
+            cells = top.pivot_table(index=["point", "seed"], columns="model", values=metric, dropna=False)
+            cells[DIFFERENCE] = cells["holmes"] - cells["flat"]
+            for model in cells:
+                sd = _between_columns(cells[model].unstack("seed").to_numpy())
+                rows.append(("backward", f"{n_levels}-level", str(model), metric, sd))
+    return pd.DataFrame(rows, columns=["study", "task", "model", "metric", "task_sd"])
+
+
+def _between_columns(cells: np.ndarray) -> float:
+    n_rows, n_columns = cells.shape
+    by_column, by_row = cells.mean(axis=0), cells.mean(axis=1)
+    residual = cells - by_column - by_row[:, None] + cells.mean()
+    error = float(np.sum(residual**2)) / max(1, (n_rows - 1) * (n_columns - 1))
+    between = float(by_column.var(ddof=1)) - error / n_rows
+    return float(np.sqrt(max(0.0, between)))
+
+
+def _forward(runs: pd.DataFrame, trials: pd.DataFrame, resamples: int) -> Iterator[Line]:
+    for protocol, task in LENGTH.items():
+        yield from _by_unit(runs[runs["protocol"] == protocol], task, FORWARD, "seed")
+        for model in ("flat", "holmes"):
+            p_hat, rewarded = exposures(trials, protocol, model)
+            interval = bootstrap_over_units(auc, (p_hat, rewarded), resamples, f"{protocol} {model}")
+            sd = interval.se * np.sqrt(len(p_hat))
+            yield Line(task, model, "auc", interval.value, interval.se, sd, len(p_hat), interval.low, interval.high)
+
+
+def exposures(trials: pd.DataFrame, protocol: str, model: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return predictions at the first exposures, seeds x trials, and whether the shape was the rewarded one."""
+    rows = trials[(trials["protocol"] == protocol) & (trials["model"] == model)].sort_values(["seed", "trial"])
+    n_seeds = rows["seed"].nunique()
+    return rows["p_hat"].to_numpy().reshape(n_seeds, -1), (rows["outcome"] == 1).to_numpy().reshape(n_seeds, -1)
+
+
+def conditioning_tests(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return tests of HOLMES against flat over seeds: paired t, Wilcoxon, Welch, and the standardised difference."""
+    rows = []
+    for metric in CONDITIONING:
+        means = unit_means(runs, metric, "seed")
+        difference = (means["holmes"] - means["flat"]).to_numpy()
+        spread = float(difference.std(ddof=1))
+        row: dict[str, object] = {"metric": metric, "flat": means["flat"].mean(), "holmes": means["holmes"].mean()}
+        row |= {"difference": difference.mean(), "n": len(difference)}
+        if spread > 0:
+            t = stats.ttest_rel(means["holmes"], means["flat"])
+            row |= {"t": t.statistic, "p": t.pvalue, "p_wilcoxon": stats.wilcoxon(difference).pvalue}
+            row["d"] = difference.mean() / spread
+        if min(means["holmes"].std(), means["flat"].std()) > 0:
+            row["p_unpaired"] = stats.ttest_ind(means["holmes"], means["flat"], equal_var=False).pvalue
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _ablation(compositional: pd.DataFrame, shape_color: pd.DataFrame) -> Iterator[Line]:
+    for n_levels in range(2, 6):
+        yield from _by_unit(top_level(compositional, n_levels), f"{n_levels}-level", ("recall", "entropy"), "point")
+    yield from _by_unit(shape_color, LENGTH[LONG], ("accuracy", "separation"), "seed")
+
+
+def _sweep(compositional: pd.DataFrame, shape_color: pd.DataFrame) -> Iterator[Line]:
+    deep = compositional[compositional["protocol"] != "compositional_2"]
+    averages = {"2 to 5 levels": sweep_means(highest_levels(compositional)), "3 to 5, all": sweep_means(deep)}
+    for (name, backward), metric in product(averages.items(), ("entropy", "recall")):
+        advantage = backward[f"{metric}_difference"].to_numpy()
+        yield _line(name, DIFFERENCE, metric, mean_estimate(advantage))
+        favours = advantage < 0 if metric == "entropy" else advantage > 0
+        yield _line(name, DIFFERENCE, f"{metric}_share", share_estimate(favours))
+    task = LENGTH[LONG]
+    yield from _by_unit(shape_color, task, FORWARD, "point")
+    for metric in ("accuracy", "separation"):
+        means = unit_means(shape_color, metric, "point")
+        favours = (means["holmes"] > means["flat"]).to_numpy()
+        yield _line(task, DIFFERENCE, f"{metric}_share", share_estimate(favours))
+
+
+def highest_levels(compositional: pd.DataFrame) -> pd.DataFrame:
+    """Return the runs of all tasks, each scored at its highest category level."""
+    return pd.concat([top_level(compositional, n_levels) for n_levels in range(2, 6)])
+
+
+def sweep_means(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean for each pair, by model, and HOLMES minus flat.
+
+    The paper does not say what its sweep averages over. Figures show the highest category levels of the four tasks;
+    the table has also all category levels of the three deeper ones.
+    """
+    table = runs.groupby("point")[["alpha", "omega"]].first()
+    for metric in ("accuracy", "entropy", "recall"):
+        means = unit_means(runs, metric, "point")
+        table = table.assign(
+            **{
+                f"{metric}_flat": means["flat"],
+                f"{metric}_holmes": means["holmes"],
+                f"{metric}_difference": means["holmes"] - means["flat"],
+            }
+        )
+    return table.reset_index()

@@ -1,0 +1,192 @@
+"""One chunk of work: make each task, run one model over it, and score what it did."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from holmes_fit.models.filters.draws import stream_key
+from holmes_fit.models.filters.lineage import NO_NODE, assignments, readable_assignments
+from holmes_fit.models.filters.settings import History
+from holmes_fit.trials.cohorts import encode_cues
+from holmes_fit.trials.observations import Observations
+from holmes_fit.trials.protocols.catalogue import load_protocol
+from holmes_fit.trials.protocols.generators import generate_trials
+from holmes_fit.trials.protocols.schema import Protocol
+from paper import scores
+from paper.studies import Chunk, Job, Reading, find_latent_cause, observer_of
+
+RUNS, TRIALS = "runs", "trials"
+
+Row = dict[str, object]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One instance of a task: the trials, as a model sees them, and the luck that comes with them."""
+
+    protocol: Protocol
+    trials: pd.DataFrame
+    observations: Observations
+    key: np.uint64
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one model did on one task."""
+
+    task: Task
+    is_flat: bool
+    p_hat: NDArray[np.float64]
+    history: History
+
+
+@cache
+def _protocol(name: str) -> Protocol:
+    return load_protocol(name)
+
+
+def make_task(job: str, protocol: str, point: int, seed: int) -> Task:
+    """Return the task of one seed at one parameter point. Every model of a job sees the same, with the same draws."""
+    loaded = _protocol(protocol)
+    name = json.dumps(["replication", job, protocol, point])
+    trials = generate_trials(loaded, np.random.default_rng(int(stream_key(seed, f"{name} task"))))
+    observations = Observations(
+        encode_cues(trials, loaded),
+        trials["outcome"].to_numpy(dtype=np.uint8),
+        trials["feedback"].to_numpy(dtype=np.bool_),
+        loaded.length_normalized,
+    )
+    return Task(loaded, trials, observations, stream_key(seed, f"{name} draws"))
+
+
+def run_model(job: Job, protocol: str, model: str, reading: Reading, point: int, seed: int) -> Run:
+    """Run one model over one task."""
+    task = make_task(job.name, protocol, 0 if job.tasks_shared else point, seed)
+    chosen = find_latent_cause(model)
+    p_hat, history = chosen.history(task.observations, job.values(model, point), observer_of(job, reading), task.key)
+    return Run(task, chosen.is_flat, p_hat, history)
+
+
+def run_chunk(job: Job, chunk: Chunk) -> dict[str, pd.DataFrame]:
+    """Run a chunk and return its tables: one row a run (and category level), and one row a trial where kept."""
+    tables: dict[str, list[Row]] = {}
+    for protocol in job.protocols:
+        for seed in chunk.seeds:
+            run = run_model(job, protocol, chunk.model, chunk.reading, chunk.point, seed)
+            known: Row = {
+                "protocol": protocol,
+                "model": chunk.model,
+                "point": chunk.point,
+                "seed": seed,
+                **job.values(chunk.model, chunk.point),
+            }
+            assert run.task.protocol.generator is not None
+            for name, rows in SCORES[run.task.protocol.generator.kind](run).items():
+                tables.setdefault(name, []).extend(known | row for row in rows)
+    return {name: pd.DataFrame(rows) for name, rows in tables.items()}
+
+
+# ------------------------------------------------------------------------------------------------- scores of one run
+
+
+def compositional_scores(run: Run) -> dict[str, list[Row]]:
+    """Score predictions, and the representation of every category level from 2 up.
+
+    The flat model has one partition. HOLMES is read at depth l - 1 for level l, or above it where that cannot be read.
+    """
+    trials = run.task.trials
+    outcome = trials["outcome"].to_numpy()
+    predictions: Row = {
+        "accuracy": scores.accuracy(run.p_hat, outcome),
+        "late_accuracy": scores.late_accuracy(run.p_hat, outcome),
+    }
+    n_levels = sum(str(name).startswith("level_") for name in trials)
+    partition = assignments(run.history) if run.is_flat else None
+    rows = []
+    for level in range(2, n_levels + 1):
+        labels = trials[f"level_{level}"].to_numpy(dtype=np.int64)
+        if partition is not None:
+            assigned, depth = partition, 0
+        else:
+            assigned, depth = readable_assignments(run.history, level - 1, scores.anchor_trial(labels))
+        rows.append(
+            {
+                "level": level,
+                "depth_read": depth,
+                **predictions,
+                "entropy": scores.entropy(assigned, labels),
+                "normalized_entropy": scores.entropy(assigned, labels, normalized=True),
+                "clusters": scores.clusters(assigned),
+                **scores.transfer(assigned, labels)._asdict(),
+            }
+        )
+    return {RUNS: rows}
+
+
+def shape_color_scores(run: Run) -> dict[str, list[Row]]:
+    """Score the first exposures to new colours, the training, and the nodes at which the two shapes part."""
+    trials = run.task.trials
+    outcome = trials["outcome"].to_numpy()
+    training = (trials["phase"] == "training").to_numpy()
+    first = (trials["first_exposure"] == 1).to_numpy()
+    shapes = trials["shape"].to_numpy()[training]
+    separation = np.array([scores.node_separation(a[training], shapes) for a in _level_by_level(run)])
+    level = scores.best_level(separation)
+    run_row: Row = {
+        "accuracy": scores.accuracy(run.p_hat[first], outcome[first]),
+        "training_accuracy": scores.accuracy(run.p_hat[training], outcome[training]),
+        "separation": scores.shape_separation(run.p_hat[first], outcome[first]),
+        "brier": scores.brier(run.p_hat[first], outcome[first]),
+        "log_loss": scores.log_loss(run.p_hat[first], outcome[first]),
+        "clusters": scores.clusters(assignments(run.history)[training]),
+        "best_level": level,
+        "node_separation": separation[level] if level >= 0 else np.nan,
+    }
+    exposures: list[Row] = [
+        {"trial": int(trial) + 1, "outcome": int(outcome[trial]), "p_hat": float(run.p_hat[trial])}
+        for trial in np.flatnonzero(first)
+    ]
+    return {RUNS: [run_row], TRIALS: exposures}
+
+
+def _level_by_level(run: Run) -> list[NDArray[np.int32]]:
+    """Return the assignments at every level that any trial reaches."""
+    by_level = [assignments(run.history, level) for level in range(int(run.history.level.max()) + 1)]
+    return [assigned for assigned in by_level if (assigned != NO_NODE).any()]
+
+
+FINAL = 0.2  # "final 20% of trials"
+
+
+def conditioning_scores(run: Run) -> dict[str, list[Row]]:
+    """Score the predictions at the end of each phase, by cue, and count the causes."""
+    trials = run.task.trials
+    row: Row = {"clusters": scores.clusters(assignments(run.history))}
+    for phase, rows in trials.groupby("phase", sort=False):
+        last = rows.iloc[-max(1, round(FINAL * len(rows))) :]
+        row[f"{phase}_final"] = float(run.p_hat[last.index].mean())
+        for cue, name in (("CS+", "plus"), ("CS-", "minus")):
+            of_cue = rows[rows["cue"] == cue]
+            late = of_cue.iloc[-max(1, round(FINAL * len(of_cue))) :]
+            row[f"{phase}_{name}"] = float(run.p_hat[late.index].mean())
+    by_trial: list[Row] = [
+        {"trial": int(trial), "phase": phase, "cue": cue, "outcome": int(outcome), "p_hat": float(p)}
+        for trial, phase, cue, outcome, p in zip(
+            trials["trial"], trials["phase"], trials["cue"], trials["outcome"], run.p_hat, strict=True
+        )
+    ]
+    return {RUNS: [row], TRIALS: by_trial}
+
+
+SCORES: dict[str, Callable[[Run], dict[str, list[Row]]]] = {
+    "compositional": compositional_scores,
+    "shape_color": shape_color_scores,
+    "conditioning": conditioning_scores,
+}
