@@ -46,9 +46,9 @@ def pool(
     not sampled again. Ends with 3 if the chains have not converged.
     """
     from holmes_fit.groups.pooling.behaviour import behaviour_in_words
-    from holmes_fit.groups.pooling.lattices import fitted_models
     from holmes_fit.groups.pooling.results import BEHAVIOUR, checks_row, group_table, in_words
     from holmes_fit.groups.pooling.results import pool as pool_run
+    from holmes_fit.runs.fitted import fitted_run
     from holmes_fit.runs.folder import read_run
 
     prior, sampling = pooling_of(preset, seed, workers)
@@ -80,7 +80,7 @@ def pool(
     failed = [name for name, each in found.items() if each.diagnostics.warnings]
     if failed:
         say.warn(not_converged(failed, sampling.draws))
-    compare = [shell("compare", run)] if len(fitted_models(read_run(run))) > 1 else []
+    compare = [shell("compare", run)] if len(fitted_run(run).models) > 1 else []
     say.next(*compare, shell("report", run, "--out", f"{run}.pdf"))
 
 

@@ -17,6 +17,7 @@ from holmes_fit.likelihood.answers import likelihood_of
 from holmes_fit.models.cohort_traces import learner_key
 from holmes_fit.models.filters.lineage import tree_table
 from holmes_fit.models.registry import LatentCauseModel
+from holmes_fit.runs.knowledge import Marginal
 from holmes_fit.settings.preset import Preset
 from holmes_fit.settings.spaces import FreeParameter
 from holmes_fit.trials.cohorts import MISSED
@@ -134,37 +135,19 @@ def _parameter_facts(task: Task, fitted: _Fitted) -> list[dict[str, Any]]:
 
 
 def _posterior_facts(posterior: Posterior, number: int, axis: FreeParameter) -> dict[str, Any]:
-    mean, sd = posterior.moments(number)
-    lower, median, upper = posterior.quantiles(number, np.array([0.025, 0.5, 0.975]))
-    cells = axis.to_natural(axis.positions)
-    marginal = posterior.marginal(number)
-    natural_mean = float(marginal @ cells)
     return {
         "scale": axis.parameter.scale,
         "low": axis.parameter.low,
         "high": axis.parameter.high,
         "prior": str(axis.prior),
-        "mean": natural_mean,
-        "sd": float(np.sqrt(marginal @ (cells - natural_mean) ** 2)),
-        "lower": float(lower),
-        "median": float(median),
-        "upper": float(upper),
-        "mean_on_scale": mean,
-        "sd_on_scale": sd,
-        "prior_sd_on_scale": _prior_sd(axis),
+        **posterior.marginal(number).described(),
+        "prior_sd_on_scale": Marginal.of_prior(axis).moments[1],
     }
 
 
-def _prior_sd(axis: FreeParameter) -> float:
-    weights = np.exp(axis.log_weights)
-    return float(np.sqrt(weights @ (axis.positions - weights @ axis.positions) ** 2))
-
-
 def _all_values(task: Task, point: Point) -> dict[str, float]:
-    values = task.space.model_values(natural(task.space.learning, point.learning))
-    if task.space.model.predicts_choices:
-        return values
-    return values | task.space.response_values(natural(task.space.response, point.response))
+    position = np.concatenate([point.learning, point.response])
+    return task.space.values(natural(task.space.free, position))
 
 
 def _at_bound(axis: FreeParameter, value: float) -> str:

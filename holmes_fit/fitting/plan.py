@@ -34,6 +34,7 @@ CODE = (
     "likelihood/*.py",
     "models/*.py",
     "models/filters/*.py",
+    "runs/knowledge.py",
     "settings/*.py",
     "trials/cohorts.py",
     "trials/observations.py",

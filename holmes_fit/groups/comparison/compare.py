@@ -18,17 +18,17 @@ from holmes_fit.groups.comparison.groups import groups_of
 from holmes_fit.groups.comparison.omnibus import exceedance, frequencies_by_group, omnibus_risk, protected
 from holmes_fit.groups.comparison.prediction import LeftOut, leave_one_out
 from holmes_fit.groups.comparison.predictive import check_predictive, predictive_checks, read_checks
-from holmes_fit.groups.comparison.predictive_draws import PeopleDraws, draws_digest, read_draws
+from holmes_fit.groups.comparison.predictive_draws import draws_digest, individual_draws, read_draws
 from holmes_fit.groups.comparison.prior_sensitivity import prior_sensitivity
-from holmes_fit.groups.pooling.lattices import Lattices, check_same_people, fitted_models, load_lattices
+from holmes_fit.groups.pooling.lattices import Lattices, check_same_people, load_lattices
 from holmes_fit.groups.pooling.mixture import Mixture, check_mixture, mix_models
 from holmes_fit.groups.pooling.pool import check_enough, pool_people
 from holmes_fit.groups.pooling.priors import GroupPrior
 from holmes_fit.groups.pooling.results import check_group_model, listed, pool, read_pooled, to_arviz
 from holmes_fit.groups.pooling.sampling import Diagnostics, Sampling, counted, diagnose, read_kept
 from holmes_fit.models.registry import find_model
-from holmes_fit.runs.cohorts import cohort_of
-from holmes_fit.runs.folder import HasRun, Run, run_of
+from holmes_fit.runs.fitted import fitted_run
+from holmes_fit.runs.folder import HasRun, Run
 
 MIXTURE = "mixture.nc"
 SIMULATED = "simulated"  # what predictive checks were made from, among the attributes of the mixture
@@ -221,7 +221,8 @@ def compare(
     >>> found.idata.posterior["frequency"].dims  # for ArviZ
     ('chain', 'draw', 'group', 'model')
     """
-    run = run_of(run, "fit")
+    fitted = fitted_run(run)
+    run = fitted.run
     problems = Problems()
     leave_out = listed("leave_out", leave_out, problems)
     named = None if models is None else listed("models", models, problems)
@@ -229,10 +230,10 @@ def compare(
     check_predictive(datasets, workers, problems)
     problems.raise_if_any()
     sampling = sampling or Sampling()
-    lattices = {name: load_lattices(run, name, leave_out) for name in fitted_models(run)}
+    lattices = {name: load_lattices(run, name, leave_out) for name in fitted.models}
     chosen = _chosen(named, tuple(lattices))
     check_same_people(list(lattices.values()))
-    groups, group_of, notes = groups_of(cohort_of(run), by, next(iter(lattices.values())).subjects)
+    groups, group_of, notes = groups_of(fitted.cohort, by, next(iter(lattices.values())).subjects)
     _check_people_and_models([lattices[name] for name in chosen])
     with watched_steps(progress) as begin:
         if not run.path("pooling.csv").exists() and any(each.axes for each in lattices.values()):
@@ -249,7 +250,9 @@ def compare(
             on_step=counted(begin("mixing the models"), sampling.steps),
         )
         draws = {
-            name: _people_draws(posteriors[name]) if name in posteriors else read_draws(run, name, leave_out)
+            name: individual_draws(posteriors[name]["individuals"])
+            if name in posteriors
+            else read_draws(run, name, leave_out)
             for name in lattices
         }
         simulated = draws_digest(run, draws, datasets, sampling.seed)
@@ -291,12 +294,6 @@ def _posterior(
         return kept
     on_step = counted(begin(f"pooling {lattices.model}"), sampling.steps)
     return to_arviz(pool_people(lattices, prior=prior, sampling=sampling, on_step=on_step))
-
-
-def _people_draws(posterior: az.InferenceData) -> PeopleDraws:
-    values = posterior["individuals"]["value"].transpose("subject", "sample", "parameter")
-    subjects, parameters = (tuple(map(str, values[name].to_numpy())) for name in ("subject", "parameter"))
-    return PeopleDraws(subjects, parameters, values.to_numpy())
 
 
 def shares_of(mixture: Mixture, groups: tuple[str, ...] = (), group_of: NDArray[np.intp] | None = None) -> Frequencies:

@@ -16,15 +16,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from holmes_fit._support.errors import HolmesFitError, Problems, nearest, plain
+from holmes_fit._support.errors import HolmesFitError, Problems, plain
 from holmes_fit._support.progress import OnProgress
 from holmes_fit.groups.comparison.answers import Answering, Counts, count_answers
 from holmes_fit.groups.comparison.predictive_cells import MEASURES, TRIAL, Cell, Cells, make_cells, targets
-from holmes_fit.groups.comparison.predictive_draws import FittedModel, PeopleDraws, read_model
-from holmes_fit.groups.pooling.lattices import fitted_models
+from holmes_fit.groups.comparison.predictive_draws import FittedModel
 from holmes_fit.models.registry import check_count
-from holmes_fit.runs.cohorts import cohort_of
+from holmes_fit.runs.fitted import FittedRun
 from holmes_fit.runs.folder import Run
+from holmes_fit.runs.knowledge import PeopleDraws
 from holmes_fit.runs.workers.pool import Failure
 from holmes_fit.runs.workers.processes import usable_cores
 from holmes_fit.runs.workers.tasks import do_all
@@ -113,15 +113,12 @@ def predictive_checks(
     problems = Problems()
     check_predictive(datasets, workers, problems)
     check_count("seed", seed, problems, least=0)
-    known = fitted_models(run)
+    fitted = FittedRun(run)
     for name in draws:
-        if name not in known:
-            problems.add(
-                "model", name, f"a model of the run: {', '.join(known) or 'it has none'}", nearest(name, known)
-            )
+        fitted.check_model(name, problems)
     problems.raise_if_any()
-    models = [read_model(run, name, each.subjects[0]) for name, each in draws.items()]
-    return check_cohort(cohort_of(run), models, draws, datasets, seed, workers, progress)
+    models = [FittedModel.of(fitted, name) for name in draws]
+    return check_cohort(fitted.cohort, models, draws, datasets, seed, workers, progress)
 
 
 def read_checks(run: Run) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -201,7 +198,7 @@ def _all_work(
             yield Answering(
                 model=model.name,
                 learners=tuple(learners[subject]),
-                values=tuple(model.complete(free) for free in own.some(person, datasets)),
+                values=tuple(model.space.values(free) for free in own.some(person, datasets)),
                 observer=model.observer,
                 averaged=model.averaged,
                 seed=seed,

@@ -18,6 +18,7 @@ from holmes_fit.groups.pooling.draws import Designs, GroupDraws, People
 from holmes_fit.groups.pooling.lattices import Lattices, MergedAxis, MergedLattices, merge
 from holmes_fit.groups.pooling.priors import GroupPrior, draw_prior, scaled
 from holmes_fit.groups.pooling.sampling import Diagnostics, OnStep, Sampling, diagnose, nuts_once
+from holmes_fit.runs.knowledge import Knowledge, within_cells
 from holmes_fit.settings.populations import FEWEST_IN_GROUP
 
 if TYPE_CHECKING:
@@ -154,9 +155,10 @@ class Pooled:
         return People(self.lattices, self.draws, self.matrices).log_likelihood()
 
     @cached_property
-    def mass(self) -> NDArray[np.float64]:
-        """People x nodes: each person's posterior, averaged over the posterior of the group."""
-        return People(self.lattices, self.draws.thinned(FOR_PEOPLE), self.matrices).masses()
+    def individuals(self) -> list[Knowledge]:
+        """What is known of each person, averaged over the posterior of the group."""
+        masses = People(self.lattices, self.draws.thinned(FOR_PEOPLE), self.matrices).masses()
+        return [Knowledge(self.lattices.axes, mass) for mass in masses]
 
     def draw_people(self, n: int = DRAWS_OF_PERSON) -> NDArray[np.float64]:
         """Return people x draws x parameters, natural values: a node by its mass, then a place within its cell.
@@ -167,15 +169,8 @@ class Pooled:
         rng = np.random.default_rng([self.sampling.seed, 1])
         chosen = np.linspace(0, len(self.draws) - 1, n).round().astype(np.intp)
         people = People(self.lattices, self.draws.chosen(chosen), self.matrices)
-        found = []
-        for person in range(len(self.lattices.subjects)):
-            nodes = people.draw_nodes(person, rng)
-            columns = [
-                axis.to_natural(axis.positions[node] + axis.spacing * (rng.random(n) - 0.5))
-                for axis, node in zip(self.lattices.axes, nodes.T, strict=True)
-            ]
-            found.append(np.column_stack(columns))
-        return np.stack(found)
+        everyone = range(len(self.lattices.subjects))
+        return np.stack([within_cells(self.lattices.axes, people.draw_nodes(person, rng), rng) for person in everyone])
 
 
 def pool_people(

@@ -12,10 +12,10 @@ from scipy.stats import truncnorm
 
 from holmes_fit._support.errors import Problems
 from holmes_fit.groups.pooling.draws import GroupDraws, node_weights
-from holmes_fit.groups.pooling.lattices import MergedAxis, centre_and_scale
+from holmes_fit.groups.pooling.lattices import MergedAxis
 from holmes_fit.models.registry import is_number
+from holmes_fit.runs.knowledge import INTERVAL, Marginal
 
-QUANTILES = (0.025, 0.5, 0.975)
 LARGEST = 100  # of what a prior can say, as in presets
 
 
@@ -64,7 +64,7 @@ class Scaled:
 
 def scaled(prior: GroupPrior, axes: Sequence[MergedAxis]) -> Scaled:
     """Return the prior on the scales of search."""
-    centres = [centre_and_scale(axis.axis) for axis in axes]
+    centres = [Marginal.of_prior(axis.axis).moments for axis in axes]
     centre = np.array([centre for centre, _ in centres])
     scale = np.array([scale for _, scale in centres])
     return Scaled(
@@ -118,8 +118,8 @@ def prior_predictive(
     for number, merged in enumerate(axes):
         axis = merged.axis
         people = node_weights(axis.positions, groups.mean[:, number], groups.spread[:, number]).mean(axis=0)
-        natural = axis.to_natural(_quantiles(axis.positions, axis.spacing, people))
-        spread = np.quantile(groups.spread[:, number], QUANTILES)
+        natural = Marginal(axis, people).quantiles(INTERVAL)
+        spread = np.quantile(groups.spread[:, number], INTERVAL)
         rows.append(
             {
                 "parameter": axis.name,
@@ -129,8 +129,3 @@ def prior_predictive(
             }
         )
     return pd.DataFrame(rows)
-
-
-def _quantiles(positions: NDArray[np.float64], spacing: float, mass: NDArray[np.float64]) -> NDArray[np.float64]:
-    edges = np.append(positions - 0.5 * spacing, positions[-1] + 0.5 * spacing)
-    return np.interp(QUANTILES, np.append(0.0, np.cumsum(mass)), edges)

@@ -20,16 +20,15 @@ from holmes_fit._support.numbers import probability
 from holmes_fit._support.progress import OnBegin, watched_steps
 from holmes_fit.groups.pooling.behaviour import regress_behaviour
 from holmes_fit.groups.pooling.draws import population_median
-from holmes_fit.groups.pooling.lattices import Lattices, fitted_models, load_lattices
+from holmes_fit.groups.pooling.lattices import Lattices, load_lattices
 from holmes_fit.groups.pooling.pool import Pooled, pool_people, prior_draws
 from holmes_fit.groups.pooling.priors import GroupPrior, prior_predictive
 from holmes_fit.groups.pooling.sampling import Sampling, counted, read_kept
 from holmes_fit.models.registry import MODELS
-from holmes_fit.runs.cohorts import cohort_of
-from holmes_fit.runs.folder import HasRun, Run, run_of
-from holmes_fit.settings.spaces import FreeParameter
+from holmes_fit.runs.fitted import fitted_run
+from holmes_fit.runs.folder import HasRun, Run
+from holmes_fit.runs.knowledge import INTERVAL
 
-INTERVAL = (0.025, 0.5, 0.975)
 BEHAVIOUR = "behaviour.csv"
 PRIOR_DRAWS = 500
 JOINT = "a sample is of everyone, under one draw of the group"
@@ -90,10 +89,11 @@ def pool(
     >>> holmes.idata.posterior["mean"].dims  # for ArviZ
     ('chain', 'draw', 'parameter')
     """
-    run = run_of(run, "fit")
+    fitted = fitted_run(run)
+    run = fitted.run
     problems = Problems()
     formulas, leave_out = listed("formulas", formulas, problems), listed("leave_out", leave_out, problems)
-    chosen = fitted_models(run) if models is None else listed("models", models, problems)
+    chosen = fitted.models if models is None else listed("models", models, problems)
     check_group_model(prior, sampling, problems)
     problems.raise_if_any()
     loaded = {name: load_lattices(run, name, leave_out) for name in chosen}
@@ -103,7 +103,7 @@ def pool(
         seen = "no model with free parameters" if models is None else "no model"
         raise InputError([Problem("argument models", seen, "at least one that has something to pool")])
     _check_formulas(formulas, [name for lattices in loaded.values() for name in lattices.names])
-    cohort = cohort_of(run) if formulas else None
+    cohort = fitted.cohort if formulas else None
     found = {}
     with watched_steps(progress) as begin:
         for name, lattices in loaded.items():
@@ -187,31 +187,12 @@ def people_table(pooled: Pooled) -> pd.DataFrame:
 
     Columns are those of ``fits.csv``: natural values, and mean and SD on the scale of search.
     """
-    rows = []
-    for person, subject in enumerate(pooled.lattices.subjects):
-        for number, axis in enumerate(pooled.lattices.axes):
-            others = tuple(i for i in range(len(pooled.lattices.axes)) if i != number)
-            marginal = pooled.mass[person].sum(axis=others)
-            rows.append(
-                {"subject": subject, "model": pooled.model, "parameter": axis.name, **_described(axis, marginal)}
-            )
+    rows = [
+        {"subject": subject, "model": pooled.model, "parameter": axis.name, **known.marginal(number).described()}
+        for subject, known in zip(pooled.lattices.subjects, pooled.individuals, strict=True)
+        for number, axis in enumerate(known.axes)
+    ]
     return pd.DataFrame(rows)
-
-
-def _described(axis: FreeParameter, marginal: NDArray[np.float64]) -> dict[str, float]:
-    """Describe mass along an axis, spread evenly within cells."""
-    edges = np.append(axis.positions - 0.5 * axis.spacing, axis.positions[-1] + 0.5 * axis.spacing)
-    lower, median, upper = axis.to_natural(np.interp(INTERVAL, np.append(0.0, np.cumsum(marginal)), edges))
-    mean, natural_mean = marginal @ axis.positions, marginal @ axis.values
-    return {
-        "mean": float(natural_mean),
-        "sd": float(np.sqrt(marginal @ (axis.values - natural_mean) ** 2)),
-        "lower": float(lower),
-        "median": float(median),
-        "upper": float(upper),
-        "mean_on_scale": float(mean),
-        "sd_on_scale": float(np.sqrt(marginal @ (axis.positions - mean) ** 2 + axis.spacing**2 / 12)),
-    }
 
 
 def group_table(pooled: Pooled) -> pd.DataFrame:
