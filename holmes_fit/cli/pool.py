@@ -46,8 +46,9 @@ def pool(
     not sampled again. Ends with 3 if the chains have not converged.
     """
     from holmes_fit.groups.pooling.behaviour import behaviour_in_words
-    from holmes_fit.groups.pooling.results import BEHAVIOUR, checks_row, group_table, in_words
+    from holmes_fit.groups.pooling.results import BEHAVIOUR, in_words
     from holmes_fit.groups.pooling.results import pool as pool_run
+    from holmes_fit.groups.pooling.tables import checks_row
     from holmes_fit.runs.fitted import fitted_run
     from holmes_fit.runs.folder import read_run
 
@@ -72,7 +73,7 @@ def pool(
         words=words,
         folder=run,
         models=[checks_row(each) for each in found.values()],
-        group=[row for each in found.values() for row in rows(group_table(each))],
+        group=[row for each in found.values() for row in rows(each.group)],
         behaviour=[] if behaviour is None else rows(behaviour),
     )
     tables = [*TABLES, *([BEHAVIOUR] if formula else []), *(f"pool_{name}.nc" for name in found)]

@@ -41,13 +41,7 @@ WORTH_ANOTHER_TRY = ("MemoryError", "OSError")
 
 @dataclass(frozen=True)
 class Fits(RunResults):
-    """The fits of a cohort, in their run folder. Tables are read from there when they are asked for.
-
-    Parameters
-    ----------
-    run
-        The run folder.
-    """
+    """The fits of a cohort, in their run folder. Tables are read from there when they are asked for."""
 
     text_columns: ClassVar = TEXT_COLUMNS
 
@@ -209,23 +203,9 @@ def carry_out(
     dask: str | None = None,
     progress: OnProgress | None = None,
 ) -> dict[Key, Failure]:
-    """Fit who is missing, then write all tables.
+    """Fit those whose records are missing, then write all tables.
 
-    Parameters
-    ----------
-    plan
-        What is to be done.
-    run
-        Its run folder, open.
-    missing
-        The keys of the records that are not there.
-    workers, dask, progress
-        As for :func:`fit`.
-
-    Returns
-    -------
-    dict
-        The pieces of work whose processes died, which another run may try again.
+    Returns the pieces of work whose processes died, which another run may try again.
     """
     _write_data(plan.cohort, run)
     wanted = set(missing)

@@ -53,42 +53,23 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True)
 class Optimum:
-    """The winner of one search, and how the search went.
+    """The winner of one search, and how the search went."""
 
-    Parameters
-    ----------
-    point
-        The winner, with its value on the draws of the selection.
-    ends
-        Where each start ended, with the values of the search's own draws: convergence over starts.
-    """
-
-    point: Point
+    point: Point  # the winner, with its value on the draws of the selection
+    # Where each start ended, with the values of the search's own draws: convergence over starts
     ends: tuple[Evaluation, ...]
 
 
 @dataclass(frozen=True)
 class Score:
-    """A point's likelihood on fresh draws.
+    """A point's likelihood on fresh draws."""
 
-    Parameters
-    ----------
-    traces, likelihood
-        All batches together.
-    log_likelihood, error
-        Its logarithm at the point, and the SD of its Monte Carlo error.
-    batch_sd
-        The SD over independent batches of R replicates: the noise of one evaluation.
-    effective_replicates
-        How many of the R replicates of a batch carry its mean, on average.
-    """
-
-    traces: Traces
+    traces: Traces  # all batches together
     likelihood: ChoiceLikelihood
-    log_likelihood: float
+    log_likelihood: float  # its logarithm at the point, and the SD of its Monte Carlo error
     error: float
-    batch_sd: float
-    effective_replicates: float
+    batch_sd: float  # the SD over independent batches of R replicates: the noise of one evaluation
+    effective_replicates: float  # how many of the R replicates of a batch carry its mean, on average
 
 
 def find_optima(explored: Explored, posterior: Posterior, effort: Effort) -> dict[Goal, Optimum]:

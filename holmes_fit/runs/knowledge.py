@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -108,6 +109,12 @@ def within_cells(axes: tuple[FreeParameter, ...], cells: NDArray[np.intp], rng: 
         for axis, own in zip(axes, cells.T, strict=True)
     ]
     return np.column_stack(columns)
+
+
+def summary(draws: Floats) -> dict[str, Any]:
+    """Return mean, SD, median and 95% interval of draws, as tables have them."""
+    lower, median, upper = np.quantile(draws, INTERVAL)
+    return {"mean": draws.mean(), "sd": draws.std(), "lower": lower, "median": median, "upper": upper}
 
 
 @dataclass(frozen=True)

@@ -32,19 +32,11 @@ Rows = slice | NDArray[np.signedinteger]
 
 
 class Explored:
-    """Log-likelihoods on the lattice, as far as they were computed.
-
-    Parameters
-    ----------
-    task
-        The person and the model.
-    replicates
-        Filters at every node; 1 if the model has no particles.
-    """
+    """Log-likelihoods on the lattice, as far as they were computed."""
 
     def __init__(self, task: Task, replicates: int):
         self.task = task
-        self.replicates = replicates if task.is_noisy else 1
+        self.replicates = replicates if task.is_noisy else 1  # filters at every node
         self.learning_shape = shape_of(task.space.learning)
         self.response = ResponseNodes(task)
         self.response_shape = shape_of(task.space.response)
@@ -164,13 +156,7 @@ class Explored:
 
 
 class _Learner:
-    """One learner's filters at the computed nodes.
-
-    Parameters
-    ----------
-    signs
-        The answers; see :func:`holmes_fit.likelihood.answers.signs_of`.
-    """
+    """One learner's filters at the computed nodes."""
 
     def __init__(self, signs: NDArray[np.float64]):
         self.signs = signs

@@ -19,54 +19,26 @@ UNSCORED = -1
 
 @dataclass(frozen=True)
 class Answering:
-    """One person who answers again and again.
+    """One person who answers again and again."""
 
-    Parameters
-    ----------
-    model
-        The name of the model.
-    learners
-        All learners of the person.
-    values
-        All parameters of the model and of the response rule, for each time.
-    observer
-        How the filters are run.
-    averaged
-        The number of filters whose predictions are averaged before an answer is given: 1, except for averaged
-        observers.
-    seed
-        Chooses all draws. They depend on the person as well, and on nothing else.
-    targets
-        Measures x trials, learner after learner: the answer that counts, or ``UNSCORED``.
-    cells
-        Cells x trials: 1 where a trial lies in a cell.
-    """
-
-    model: str
-    learners: tuple[Learner, ...]
-    values: tuple[Mapping[str, float], ...]
-    observer: Observer
+    model: str  # the name of the model
+    learners: tuple[Learner, ...]  # all learners of the person
+    values: tuple[Mapping[str, float], ...]  # all parameters of the model and of the response rule, for each time
+    observer: Observer  # how the filters are run
+    # The number of filters whose predictions are averaged before an answer is given: 1, except for averaged observers
     averaged: int
-    seed: int
-    targets: NDArray[np.int8]
-    cells: NDArray[np.float64]
+    seed: int  # chooses all draws. They depend on the person as well, and on nothing else.
+    targets: NDArray[np.int8]  # measures x trials, learner after learner: the answer that counts, or ``UNSCORED``
+    cells: NDArray[np.float64]  # cells x trials: 1 where a trial lies in a cell
 
 
 @dataclass(frozen=True)
 class Counts:
-    """How often an answer was the one that counts.
+    """How often an answer was the one that counts."""
 
-    Parameters
-    ----------
-    answers, observed
-        Measures x cells: the answers that are scored, and those among them that counted.
-    simulated
-        Measures x cells x times: the simulated answers that counted.
-    """
-
-    answers: NDArray[np.int64]
+    answers: NDArray[np.int64]  # measures x cells: the answers that are scored, and those among them that counted
     observed: NDArray[np.int64]
-    simulated: NDArray[np.int64]
+    simulated: NDArray[np.int64]  # measures x cells x times: the simulated answers that counted
 
     def __add__(self, other: Counts) -> Counts:
         return Counts(self.answers + other.answers, self.observed + other.observed, self.simulated + other.simulated)

@@ -69,46 +69,18 @@ def predictive_checks(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Hold simulated answers against those that were given.
 
-    Parameters
-    ----------
-    run
-        The run folder of a fit.
-    draws
-        People's parameters by model; see ``read_draws``. Models may have different people.
-    datasets
-        How often the cohort is simulated.
-    seed
-        Chooses all draws.
-    workers
-        Processes, all usable cores by default. Results do not depend on it.
-    progress
-        Called with the number of people and models done, and their total.
+    ``predictive.csv`` has a row for each model, group, division of the trials, bin and measure. ``observed`` is the
+    share of answers that count, over all people of the group; ``simulated`` its mean over the simulated cohorts,
+    with ``lower`` and ``upper`` between which 95% of them lie. ``p_value``: twice the share of cohorts, this one
+    among them, that are at least as far out on its side. Answers count if they equal the outcome (``correct``), if
+    they are 1 (``choice``), or if they equal the outcome although it was not shown (``no_feedback_correct``).
 
-    Returns
-    -------
-    checks
-        ``predictive.csv``: a row for each model, group, division of the trials, bin and measure. ``observed`` is the
-        share of answers that count, over all people of the group; ``simulated`` its mean over the simulated cohorts,
-        with ``lower`` and ``upper`` between which 95% of them lie. ``p_value``: twice the share of cohorts, this one
-        among them, that are at least as far out on its side. Answers count if they equal the outcome (``correct``), if
-        they are 1 (``choice``), or if they equal the outcome although it was not shown (``no_feedback_correct``; only
-        where the data tell the outcomes of such trials).
-    summary
-        ``predictive_summary.csv``: a row for each model, group and measure, over the bins of its learning curves:
-        those of each condition where there are conditions. ``p_value``: the share of cohorts whose curves are as far
-        from the mean curve, bins weighted by their variances.
+    ``predictive_summary.csv`` has a row for each model, group and measure, over the bins of its learning curves:
+    those of each condition where there are conditions. ``p_value``: the share of cohorts whose curves are as far
+    from the mean curve, bins weighted by their variances.
 
-    Raises
-    ------
-    InputError
-        If an argument cannot be used, or the run is none of fits.
-    HolmesFitError
-        If someone could not be simulated.
-
-    Notes
-    -----
-    The parameters have seen the answers, so that p-values are conservative: around .5 more often than they should be
-    under a true model. A small one still means what it says.
+    The parameters have seen the answers, so that p-values are conservative: around .5 more often than they should
+    be under a true model. A small one still means what it says.
     """
     problems = Problems()
     check_predictive(datasets, workers, problems)

@@ -34,11 +34,6 @@ def read_draws(run: Run, model: str, leave_out: Collection[str] = ()) -> PeopleD
     """Read draws of people: under their group if the run was pooled, otherwise each under the fitting prior.
 
     Those who could not be fitted, or were not pooled, are left out anyway.
-
-    Raises
-    ------
-    InputError
-        If nobody is left.
     """
     path = run.path(f"pool_{model}.nc")
     found = (_from_group(path) if path.exists() else FittedRun(run).draws(model)).without(leave_out)

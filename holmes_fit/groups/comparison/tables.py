@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from holmes_fit.fitting.summary import NOISY
 from holmes_fit.groups.comparison.prediction import error_of_sum
 from holmes_fit.groups.pooling.mixture import LEAST_EFFECTIVE
+from holmes_fit.runs.knowledge import summary
 
 if TYPE_CHECKING:
     from holmes_fit.groups.comparison.compare import Comparison
@@ -79,7 +80,7 @@ def _mixture_columns(found: Comparison, model: str) -> dict[str, object]:
     if model not in found.mixture.models:
         return {"in_mixture": False, **dict.fromkeys(names, np.nan)}
     number = found.mixture.models.index(model)
-    share = found.shares.everyone[:, number]
+    share = found.shares.frequency[:, number]
     lower, upper = np.quantile(share, (0.025, 0.975))
     evidence = np.column_stack([each.log_evidence for each in found.mixture.lattices])
     counts = [int(np.sum(each.argmax(axis=1) == number)) for each in (found.mixture.probability, evidence)]
@@ -119,7 +120,7 @@ def people_table(found: Comparison) -> pd.DataFrame:
 def frequency_table(found: Comparison) -> pd.DataFrame:
     """Return a row for each group and model: everyone first."""
     shares = found.shares
-    rows = _frequency_rows(found, EVERYONE, len(found.mixture.subjects), shares.everyone)
+    rows = _frequency_rows(found, EVERYONE, len(found.mixture.subjects), shares.frequency)
     for number, group in enumerate(shares.groups):
         rows += _frequency_rows(found, group, int(np.sum(shares.group_of == number)), shares.by_group[:, number])
     return pd.DataFrame(rows)
@@ -128,24 +129,12 @@ def frequency_table(found: Comparison) -> pd.DataFrame:
 def _frequency_rows(
     found: Comparison, group: str, people: int, frequency: NDArray[np.float64]
 ) -> list[dict[str, object]]:
-    rows = []
+    rows: list[dict[str, object]] = []
     for number, model in enumerate(found.mixture.models):
         share = frequency[:, number]
-        lower, lower90, median, upper90, upper = np.quantile(share, (0.025, 0.05, 0.5, 0.95, 0.975))
-        rows.append(
-            {
-                "group": group,
-                "model": model,
-                "n_subjects": people,
-                "mean": share.mean(),
-                "sd": share.std(),
-                "lower": lower,
-                "median": median,
-                "upper": upper,
-                "lower90": lower90,
-                "upper90": upper90,
-            }
-        )
+        lower, upper = np.quantile(share, (0.05, 0.95))
+        about = {"group": group, "model": model, "n_subjects": people}
+        rows.append(about | summary(share) | {"lower90": lower, "upper90": upper})
     return rows
 
 

@@ -8,7 +8,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,55 +34,44 @@ class CoarseAxis(NamedTuple):
         return len(self.positions)
 
 
-@dataclass(frozen=True)
-class SetLattices:
-    """Without one share of the filters: likelihoods relative to the highest of each person, people x coarse nodes."""
+Axis = TypeVar("Axis", covariant=True)
 
-    axes: tuple[CoarseAxis, ...]
+
+@dataclass(frozen=True)
+class RelativeLattices(Generic[Axis]):
+    """Likelihoods relative to the highest of each person, people x nodes, with their axes and the highest."""
+
+    axes: tuple[Axis, ...]
     likelihood: NDArray[np.float64]
     highest: NDArray[np.float64]
-
-    @classmethod
-    def of(cls, axes: tuple[CoarseAxis, ...], log_likelihoods: Sequence[NDArray[np.floating]]) -> SetLattices:
-        """Make one from everyone's log-likelihoods."""
-        values = np.stack(log_likelihoods).astype(np.float64)
-        highest = values.reshape(len(values), -1).max(axis=1)
-        return cls(axes, np.exp(values - highest.reshape(-1, *[1] * (values.ndim - 1))), highest)
 
     def likelihood_of(self, person: int) -> NDArray[np.float64]:
         """Return one person's likelihoods, relative to the highest."""
         return self.likelihood[person]
 
 
+def relative(axes: tuple[Axis, ...], log_likelihoods: Sequence[NDArray[np.floating]]) -> RelativeLattices[Axis]:
+    """Return everyone's likelihoods relative to the highest."""
+    values = np.stack(log_likelihoods).astype(np.float64)
+    highest = values.reshape(len(values), -1).max(axis=1)
+    return RelativeLattices(axes, np.exp(values - highest.reshape(-1, *[1] * (values.ndim - 1))), highest)
+
+
+SetLattices = RelativeLattices[CoarseAxis]  # without one share of the filters
+
+
 @dataclass(frozen=True)
 class Lattices:
-    """What everyone's choices say about the parameters of one model.
+    """What everyone's choices say about the parameters of one model."""
 
-    Parameters
-    ----------
-    model
-        Its name.
-    subjects
-        The people.
-    axes
-        The free parameters, the same for everyone.
-    log_likelihood
-        People x nodes, an axis of nodes for each of ``axes``.
-    log_evidence
-        Of each person under the fitting prior.
-    log_evidence_error, log_evidence_bias
-        SD and mean of its Monte Carlo error.
-    sets
-        The same likelihoods without each of several disjoint shares of the filters; none if they are exact.
-    """
-
-    model: str
-    subjects: tuple[str, ...]
-    axes: tuple[FreeParameter, ...]
-    log_likelihood: NDArray[np.floating]
-    log_evidence: NDArray[np.float64]
-    log_evidence_error: NDArray[np.float64]
+    model: str  # its name
+    subjects: tuple[str, ...]  # the people
+    axes: tuple[FreeParameter, ...]  # the free parameters, the same for everyone
+    log_likelihood: NDArray[np.floating]  # people x nodes, an axis of nodes for each of ``axes``
+    log_evidence: NDArray[np.float64]  # of each person under the fitting prior
+    log_evidence_error: NDArray[np.float64]  # SD and mean of its Monte Carlo error
     log_evidence_bias: NDArray[np.float64]
+    # The same likelihoods without each of several disjoint shares of the filters; none if they are exact
     sets: tuple[SetLattices, ...] = ()
 
     def __post_init__(self) -> None:
@@ -116,13 +105,7 @@ class Lattices:
 
 
 def load_lattices(run: Run, model: str, leave_out: Collection[str] = ()) -> Lattices:
-    """Return the lattices of everyone under one model, but of those who are left out.
-
-    Raises
-    ------
-    InputError
-        If the run has no such model or no such people, is not complete, or someone could not be fitted.
-    """
+    """Return the lattices of everyone under one model, but of those who are left out."""
     fitted = FittedRun(run)
     records = fitted.fits(model, leave_out)
     axes = fitted.space(model).free
@@ -143,8 +126,7 @@ def _sets(records: Sequence[Record], axes: tuple[FreeParameter, ...]) -> tuple[S
     counts = [len(record.arrays["of_sets"]) for record in records]
     coarse = tuple(CoarseAxis(axis.positions[records[0].arrays[f"coarse_{axis.name}"]]) for axis in axes)
     return tuple(
-        SetLattices.of(coarse, [record.arrays["of_sets"][number] for record in records])
-        for number in range(min(counts))
+        relative(coarse, [record.arrays["of_sets"][number] for record in records]) for number in range(min(counts))
     )
 
 
@@ -178,17 +160,10 @@ class MergedAxis:
     kernel of variance (k² - 1) h² / 12. Weights of a normal density whose variance is smaller by that of both,
     ``lost_variance``, undo it up to terms of the fourth order. They sum to 1 over the lattice as the weights of the
     density itself do, also where most of it lies beyond a bound.
-
-    Parameters
-    ----------
-    axis
-        The axis as it was fitted.
-    together
-        How many of its cells are one now.
     """
 
-    axis: FreeParameter
-    together: int
+    axis: FreeParameter  # the axis as it was fitted
+    together: int  # how many of its cells are one now
 
     @property
     def nodes(self) -> int:
@@ -209,17 +184,7 @@ class MergedAxis:
         return 0.5 * self.together * self.axis.spacing
 
 
-@dataclass(frozen=True)
-class MergedLattices:
-    """Likelihoods relative to the highest of each person, people x merged cells, with their axes and the highest."""
-
-    axes: tuple[MergedAxis, ...]
-    likelihood: NDArray[np.float64]
-    highest: NDArray[np.float64]
-
-    def likelihood_of(self, person: int) -> NDArray[np.float64]:
-        """Return one person's likelihoods, relative to the highest."""
-        return self.likelihood[person]
+MergedLattices = RelativeLattices[MergedAxis]
 
 
 def merge(lattices: Lattices, most_cells: int = MOST_CELLS) -> MergedLattices:

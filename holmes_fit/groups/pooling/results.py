@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from os import PathLike
 from pathlib import Path
@@ -13,21 +13,19 @@ import arviz as az
 import numpy as np
 import pandas as pd
 import xarray as xr
-from numpy.typing import NDArray
 
 from holmes_fit._support.errors import InputError, Problem, Problems, check_kind, nearest
 from holmes_fit._support.numbers import probability
 from holmes_fit._support.progress import OnBegin, watched_steps
 from holmes_fit.groups.pooling.behaviour import regress_behaviour
-from holmes_fit.groups.pooling.draws import population_median
 from holmes_fit.groups.pooling.lattices import Lattices, load_lattices
-from holmes_fit.groups.pooling.pool import Pooled, pool_people, prior_draws
-from holmes_fit.groups.pooling.priors import GroupPrior, prior_predictive
+from holmes_fit.groups.pooling.pool import Pooled, pool_people
+from holmes_fit.groups.pooling.priors import GroupPrior, draw_prior
 from holmes_fit.groups.pooling.sampling import Sampling, counted, read_kept
+from holmes_fit.groups.pooling.tables import checks_row, prior_table
 from holmes_fit.models.registry import MODELS
 from holmes_fit.runs.fitted import fitted_run
 from holmes_fit.runs.folder import HasRun, Run
-from holmes_fit.runs.knowledge import INTERVAL
 
 BEHAVIOUR = "behaviour.csv"
 PRIOR_DRAWS = 500
@@ -163,12 +161,13 @@ def _check_formulas(formulas: Sequence[str], parameters: Sequence[str]) -> None:
 
 def write_pooled(run: Run, pooled: Sequence[Pooled]) -> list[Path]:
     """Write what was found about some models into the run folder, and return the files."""
-    paths = [
-        run.write_table("group.csv", pd.concat([group_table(each) for each in pooled], ignore_index=True)),
-        run.write_table("pooled.csv", pd.concat([people_table(each) for each in pooled], ignore_index=True)),
-        run.write_table("pooling.csv", pd.DataFrame([checks_row(each) for each in pooled])),
-        run.write_table("pooling_prior.csv", pd.concat([prior_table(each) for each in pooled], ignore_index=True)),
-    ]
+    tables = {
+        "group.csv": pd.concat([each.group for each in pooled], ignore_index=True),
+        "pooled.csv": pd.concat([each.people for each in pooled], ignore_index=True),
+        "pooling.csv": pd.DataFrame([checks_row(each) for each in pooled]),
+        "pooling_prior.csv": pd.concat([prior_table(each) for each in pooled], ignore_index=True),
+    }
+    paths = [run.write_table(name, table) for name, table in tables.items()]
     for each in pooled:
         name = f"pool_{each.model}.nc"
         if not each.is_new:  # its file is what the draws were read from
@@ -177,105 +176,6 @@ def write_pooled(run: Run, pooled: Sequence[Pooled]) -> list[Path]:
             to_arviz(each).to_netcdf(str(temporary), engine="h5netcdf")
         paths.append(run.path(name))
     return paths
-
-
-# --------------------------------------------------------------------------------------------------------- tables
-
-
-def people_table(pooled: Pooled) -> pd.DataFrame:
-    """Return a row for each person and parameter: estimates under the group, which shrink towards it.
-
-    Columns are those of ``fits.csv``: natural values, and mean and SD on the scale of search.
-    """
-    rows = [
-        {"subject": subject, "model": pooled.model, "parameter": axis.name, **known.marginal(number).described()}
-        for subject, known in zip(pooled.lattices.subjects, pooled.individuals, strict=True)
-        for number, axis in enumerate(known.axes)
-    ]
-    return pd.DataFrame(rows)
-
-
-def group_table(pooled: Pooled) -> pd.DataFrame:
-    """Return a row for each quantity of the group: means, spreads, effects and contrasts.
-
-    ``scale`` says whether it is on the scale of search or natural. Mean and spread are those of a normal distribution,
-    which is cut off at the bounds. The median on the natural scale is that of the people between them, with covariates
-    as in the cohort on average. Contrasts are differences of such medians.
-    """
-    rows = []
-    for parameter, quantity, name, scale, values in _quantities(pooled):
-        lower, median, upper = np.quantile(values, INTERVAL)
-        by_chain = values.reshape(pooled.sampling.chains, -1)
-        rows.append(
-            {
-                "model": pooled.model,
-                "parameter": parameter,
-                "quantity": quantity,
-                "name": name,
-                "scale": scale,
-                "mean": values.mean(),
-                "sd": values.std(),
-                "lower": lower,
-                "median": median,
-                "upper": upper,
-                "probability_above_0": np.mean(values > 0) if quantity in ("effect", "contrast") else np.nan,
-                "r_hat": float(az.rhat(by_chain)),
-                "ess_bulk": float(az.ess(by_chain, method="bulk")),
-                "ess_tail": float(az.ess(by_chain, method="tail")),
-                "divergences": pooled.diagnostics.divergences,
-            }
-        )
-    return pd.DataFrame(rows)
-
-
-Quantity = tuple[str, str, str, str, NDArray[np.float64]]
-
-
-def _quantities(pooled: Pooled) -> Iterator[Quantity]:
-    for number, axis in enumerate(pooled.lattices.axes):
-        design = pooled.designs.get(axis.name)
-        average = None if design is None else design.matrix.mean(axis=0)
-        mean = pooled.draws.mean_at(number, average)
-        search = axis.parameter.scale
-        yield axis.name, "mean", "", search, mean
-        spread = pooled.draws.spread[:, number]
-        yield axis.name, "median", "", "natural", population_median(axis, mean, spread)
-        yield axis.name, "spread", "", search, spread
-        if design is None:
-            continue
-        for column, name in enumerate(design.columns):
-            yield axis.name, "effect", name, search, pooled.draws.effects[number][:, column]
-        for contrast in design.contrasts:
-            above, below = (
-                population_median(axis, pooled.draws.mean_at(number, row), spread)
-                for row in (contrast.above, contrast.below)
-            )
-            yield axis.name, "contrast", contrast.name, "natural", above - below
-
-
-def checks_row(pooled: Pooled) -> dict[str, object]:
-    """Return how far the group of one model can be trusted."""
-    checks = pooled.diagnostics
-    return {
-        "model": pooled.model,
-        "n_subjects": len(pooled.lattices.subjects),
-        "formulas": "; ".join(design.formula for design in pooled.designs.values()),
-        "divergences": checks.divergences,
-        "r_hat": checks.r_hat,
-        "ess_bulk": checks.ess_bulk,
-        "ess_tail": checks.ess_tail,
-        "merging_error": pooled.errors.merging,
-        "noise_error": pooled.errors.noise,
-        "noise_shift": pooled.errors.shift,
-        "warning": "; ".join(pooled.warnings),
-    }
-
-
-def prior_table(pooled: Pooled) -> pd.DataFrame:
-    """Return the prior predictive check: what the prior of the group implies for people."""
-    table = prior_predictive(pooled.prior, pooled.merged.axes, rng=np.random.default_rng([pooled.sampling.seed, 2]))
-    table.insert(0, "model", pooled.model)
-    return table
 
 
 # --------------------------------------------------------------------------------------------------------- ArviZ
@@ -292,7 +192,7 @@ def to_arviz(pooled: Pooled) -> az.InferenceData:
     shape = (chains, len(pooled.draws) // chains)
     subject, parameter = list(pooled.lattices.subjects), list(pooled.lattices.names)
     coords: dict[str, Any] = {"subject": subject, "parameter": parameter}
-    prior = prior_draws(pooled.merged.axes, pooled.prior, PRIOR_DRAWS, pooled.sampling.seed)
+    prior = draw_prior(pooled.density.terms[0].prior, PRIOR_DRAWS, np.random.default_rng([pooled.sampling.seed, 2]))
     pointwise = pooled.log_likelihood.reshape(*shape, -1)
     groups = {
         "log_likelihood": xr.Dataset({"choices": (("chain", "draw", "subject"), pointwise)}, coords),
@@ -346,7 +246,7 @@ def in_words(pooled: Mapping[str, Pooled]) -> str:
 
 
 def _words(pooled: Pooled) -> str:
-    table = group_table(pooled)
+    table = pooled.group
     lines = [f"{pooled.model}: {len(pooled.lattices.subjects)} people pooled."]
     for axis in pooled.lattices.axes:
         own = table[table["parameter"] == axis.name].set_index("quantity")

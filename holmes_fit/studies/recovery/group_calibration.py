@@ -7,8 +7,7 @@ the estimates of people, pooled and separate.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +16,8 @@ from scipy.stats import truncnorm
 from holmes_fit.fitting.lattice.posterior import Posterior
 from holmes_fit.groups.pooling.draws import GroupDraws, People
 from holmes_fit.groups.pooling.lattices import Lattices, MergedAxis, merge
+from holmes_fit.groups.pooling.pool import pool_people
 from holmes_fit.groups.pooling.priors import GroupPrior, draw_prior, scaled
-from holmes_fit.groups.pooling.repeated import RepeatedGroup
 from holmes_fit.groups.pooling.sampling import Sampling
 from holmes_fit.runs.knowledge import Knowledge
 from holmes_fit.settings.spaces import FreeParameter, Space
@@ -95,7 +94,7 @@ class GroupCohort:
 
 @dataclass(frozen=True)
 class GroupStudy:
-    """Cohorts of one model; the group model is compiled once.
+    """Cohorts of one model.
 
     Parameters
     ----------
@@ -111,10 +110,6 @@ class GroupStudy:
     people_each: int = 8
     prior: GroupPrior = field(default_factory=GroupPrior)
     sampling: Sampling = field(default_factory=lambda: Sampling(chains=2, tune=300, draws=500))
-
-    @cached_property
-    def sampler(self) -> RepeatedGroup:
-        return RepeatedGroup(self.prior, self.sampling)
 
     def draw_group(self, rng: np.random.Generator) -> GroupDraws:
         """Return one group from the prior."""
@@ -138,7 +133,8 @@ class GroupStudy:
         """Pool people who are fitted already, and hold what is found against the truth."""
         space = self.traces.space
         lattices = as_lattices(space.model.name, [f"s{i:02d}" for i in range(len(fits))], fits)
-        found = self.sampler(lattices, int(rng.integers(1 << 31)))
+        sampling = replace(self.sampling, seed=int(rng.integers(1 << 31)))
+        found = pool_people(lattices, prior=self.prior, sampling=sampling)
         under_group = People(lattices, found.draws.thinned(FOR_PEOPLE))
         separate, separate_below = _against_truth(fits, truth)
         pooled, pooled_below = _against_truth([Knowledge(space.free, mass) for mass in under_group.masses()], truth)
