@@ -25,7 +25,7 @@ from holmes_fit.fitting.lattice.exploring import explore
 from holmes_fit.fitting.lattice.posterior import posterior_of
 from holmes_fit.fitting.lattice.task import SEARCH, Task
 from holmes_fit.fitting.optimum import FINALISTS, GOALS, Effort, Point, find_optima, solve
-from holmes_fit.fitting.plan import code_identity
+from holmes_fit.fitting.request import code_identity
 from holmes_fit.fitting.search import METHODS
 from holmes_fit.likelihood.answers import ChoiceLikelihood, likelihood_of
 from holmes_fit.likelihood.traces import Replicates

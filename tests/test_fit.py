@@ -18,7 +18,7 @@ from scipy.special import expit
 import holmes_fit
 from holmes_fit._support.study_files import PACKAGE
 from holmes_fit.fitting.cohort import Fits, fit, read_fits
-from holmes_fit.fitting.plan import CODE
+from holmes_fit.fitting.request import CODE
 from holmes_fit.fitting.tables import TREES, cue_names
 from holmes_fit.models.responses import choice_probability
 from holmes_fit.runs.folder import read_run

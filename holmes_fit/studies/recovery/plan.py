@@ -13,7 +13,7 @@ from pathlib import Path
 import pandas as pd
 
 from holmes_fit._support.errors import InputError, Problem, Problems, Quoted, check_kind
-from holmes_fit.fitting.plan import Plan, code_identity, plan_fit
+from holmes_fit.fitting.request import Request, code_identity, request_fit
 from holmes_fit.groups.pooling.priors import GroupPrior
 from holmes_fit.groups.pooling.sampling import Sampling
 from holmes_fit.groups.pooling.settings import prior_of, sampling_of
@@ -68,7 +68,7 @@ class RecoveryPlan:
     truths: Mapping[str, Sequence[Truth]]
     origin: Origin
     population: Mapping[str, Population]
-    fits: Mapping[str, Plan]
+    fits: Mapping[str, Request]
     prior: GroupPrior
     sampling: Sampling
     groups: GroupPlan | None
@@ -157,7 +157,7 @@ def plan_recovery(
     settings = _preset(preset, fitted)
     sequences = _sequences(protocol, like, fitted, seed)
     chosen = MODELS_BY_DEFAULT if fitted is None else _latent_cause_models(fitted)
-    template = plan_fit(
+    template = request_fit(
         Cohort(sequences.protocol, pd.DataFrame(), (), pd.DataFrame()),  # nobody is simulated before all is checked
         chosen if models is None else models,
         preset=settings,
@@ -185,19 +185,19 @@ def plan_recovery(
     return RecoveryPlan(truths, origin, spread, fits, prior, sampling or _sampling(template), of_groups, seed)
 
 
-def _sampling(plan: Plan) -> Sampling:
+def _sampling(request: Request) -> Sampling:
     """Return how the preset has groups sampled; for a first look, no longer than a first look needs."""
-    said = plan.preset.pooling
-    if plan.label and said == PoolingSettings():
-        return Sampling(chains=2, tune=300, draws=500, seed=plan.seed)
-    return sampling_of(said, plan.seed)
+    said = request.preset.pooling
+    if request.label and said == PoolingSettings():
+        return Sampling(chains=2, tune=300, draws=500, seed=request.seed)
+    return sampling_of(said, request.seed)
 
 
-def _cohort(people: Sequence[Truth], sequences: Sequences, plan: Plan) -> Cohort:
+def _cohort(people: Sequence[Truth], sequences: Sequences, request: Request) -> Cohort:
     """Simulate people who are such observers as the fit takes them to be."""
-    likelihood = plan.preset.likelihood
+    likelihood = request.preset.likelihood
     averaged = likelihood.replicates if likelihood.kind == "expected" else 1
-    return simulate_people(people, sequences, seed=plan.seed, observer=plan.observer, averaged=averaged)
+    return simulate_people(people, sequences, seed=request.seed, observer=request.observer, averaged=averaged)
 
 
 def _check_source(protocol: object, like: object, from_run: object, problems: Problems) -> None:

@@ -44,8 +44,8 @@ FIRST_LOOK = "a first look: few replicates. Do not report these numbers; fit wit
 
 
 @dataclass(frozen=True)
-class Plan:
-    """Who is fitted with what, and how. Get one from :func:`plan_fit`, which checks it."""
+class Request:
+    """Who is fitted with what, and how. Get one from :func:`request_fit`, which checks it."""
 
     cohort: Cohort  # the data
     models: tuple[Model, ...]  # in the order in which tables list them
@@ -110,7 +110,7 @@ def code_identity() -> dict[str, object]:
     }
 
 
-def plan_fit(
+def request_fit(
     cohort: Cohort,
     models: Sequence[str] = ("flat", "holmes"),
     *,
@@ -118,7 +118,7 @@ def plan_fit(
     fix: Mapping[str, float] | None = None,
     seed: int = 0,
     observer: Observer | None = None,
-) -> Plan:
+) -> Request:
     """Check what is asked for. The parameters are those of :func:`holmes_fit.fit`."""
     problems = Problems()
     if not isinstance(cohort, Cohort):
@@ -134,7 +134,7 @@ def plan_fit(
     if fix:
         settings = with_fixed(settings, fix, chosen)
     spaces = {model.name: settings.space(model) for model in chosen}
-    return Plan(cohort, chosen, spaces, settings, observer or Observer(), int(seed))
+    return Request(cohort, chosen, spaces, settings, observer or Observer(), int(seed))
 
 
 def _models(names: Sequence[str], problems: Problems) -> tuple[Model, ...]:
