@@ -12,7 +12,7 @@ from holmes_fit.fitting.lattice.explored import Explored
 from holmes_fit.fitting.lattice.exploring import explore
 from holmes_fit.fitting.lattice.posterior import Posterior, posterior_of
 from holmes_fit.fitting.lattice.task import SCORE, Task, natural
-from holmes_fit.fitting.optimum import Effort, Goal, Optimum, Point, Score, find_optima, score
+from holmes_fit.fitting.optimum import Goal, Optimum, Point, Score, find_optima, score
 from holmes_fit.likelihood.answers import likelihood_of
 from holmes_fit.models.cohort_traces import learner_key
 from holmes_fit.models.filters.lineage import tree_table
@@ -68,8 +68,7 @@ def _fit(task: Task, preset: Preset) -> _Fitted:
     explored = explore(task, preset.likelihood.replicates)
     posterior = posterior_of(explored)
     evaluations = preset.search.evaluations if task.is_noisy else max(ENOUGH_IF_EXACT, preset.search.evaluations)
-    effort = Effort(preset.search.method, evaluations, preset.search.starts)
-    optima = find_optima(explored, posterior, effort)
+    optima = find_optima(explored, posterior, preset.search.model_copy(update={"evaluations": evaluations}))
     scores: dict[Goal, Score] = {goal: score(explored, optimum.point) for goal, optimum in optima.items()}
     if scores["map"].log_likelihood > scores["ml"].log_likelihood:  # on the same fresh draws: then it is the higher one
         optima["ml"], scores["ml"] = replace(optima["ml"], point=optima["map"].point), scores["map"]

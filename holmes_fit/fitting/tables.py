@@ -78,18 +78,7 @@ TRIALS = (
     "p_choice",
     "log_p_chosen",
 )
-TREES = (
-    "subject",
-    "restart",
-    "model",
-    "node",
-    "parent",
-    "level",
-    "branch",
-    "visits",
-    "leaf_visits",
-    "outcome_rate",
-)
+TREES = ("subject", "restart", "model", "node", "parent", "level", "branch", "visits", "leaf_visits", "outcome_rate")
 SEARCH = ("subject", "model", "goal", "start", "value")
 FAILURES = ("subject", "model", "reason")
 

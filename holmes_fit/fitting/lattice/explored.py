@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from holmes_fit.fitting.lattice.nodes import Knots, Lending, Node, ResponseNodes, fill, lending, shape_of
+from holmes_fit.fitting.lattice.nodes import Knots, Lending, Node, ResponseNodes, fill, lending, node_position, shape_of
 from holmes_fit.fitting.lattice.task import A_NODE, LATTICE, Task, log_prior_mass
 from holmes_fit.likelihood import compiled, laplace
 from holmes_fit.likelihood.answers import halves, log_mean, signs_of
@@ -62,7 +62,7 @@ class Explored:
 
     def position(self, node: Node) -> NDArray[np.float64]:
         """Return where a node is, on the scales of search."""
-        return np.array([axis.positions[i] for axis, i in zip(self.task.space.learning, node, strict=True)])
+        return node_position(self.task.space.learning, node)
 
     @property
     def is_marginal(self) -> bool:

@@ -7,7 +7,7 @@ parameters costs filter runs; all response parameters come with it, almost free.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,11 @@ Node = tuple[int, ...]
 def shape_of(axes: Sequence[FreeParameter]) -> tuple[int, ...]:
     """Return how many nodes the axes have."""
     return tuple(axis.nodes for axis in axes)
+
+
+def node_position(axes: Sequence[FreeParameter], node: Sequence[SupportsIndex]) -> NDArray[np.float64]:
+    """Return where a node is, on the scales of search."""
+    return np.array([axis.positions[i] for axis, i in zip(axes, node, strict=True)])
 
 
 def first_nodes(shape: tuple[int, ...]) -> list[NDArray[np.intp]]:

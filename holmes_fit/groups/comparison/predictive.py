@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 import pandas as pd
@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 
 from holmes_fit._support.errors import HolmesFitError, Problems, plain
 from holmes_fit._support.progress import OnProgress
-from holmes_fit.groups.comparison.answers import Answering, Counts, count_answers
+from holmes_fit.groups.comparison.answers import Answering, Counts, FittedModel, count_answers
 from holmes_fit.groups.comparison.predictive_cells import MEASURES, TRIAL, Cell, Cells, make_cells, targets
-from holmes_fit.groups.comparison.predictive_draws import FittedModel
 from holmes_fit.models.registry import check_count
 from holmes_fit.runs.fitted import FittedRun
 from holmes_fit.runs.folder import Run
@@ -136,7 +135,8 @@ def check_cohort(
         if (model.name, group) in sums
         for curve in _curves(model.name, group, sums[model.name, group], cells.cells)
     ]
-    checks = pd.DataFrame([row for curve in curves for row in curve.rows()], columns=list(COLUMNS))
+    tables = [pd.DataFrame(columns=list(COLUMNS))] if not curves else [curve.table() for curve in curves]
+    checks = pd.concat(tables, ignore_index=True)[list(COLUMNS)]
     return checks, pd.DataFrame([curve.summary() for curve in curves], columns=list(SUMMARY))
 
 
@@ -168,11 +168,9 @@ def _all_work(
         for person, subject in enumerate(own.subjects):
             rows = np.concatenate([learner.rows for learner in learners[subject]])
             yield Answering(
-                model=model.name,
+                fitted=model,
                 learners=tuple(learners[subject]),
                 values=tuple(model.space.values(free) for free in own.some(person, datasets)),
-                observer=model.observer,
-                averaged=model.averaged,
                 seed=seed,
                 targets=scored[:, rows],
                 cells=cells.of(rows),
@@ -194,25 +192,19 @@ class _Curves:
     observed: NDArray[np.float64]  # bins
     simulated: NDArray[np.float64]  # bins x datasets
 
-    def rows(self) -> Iterator[dict[str, object]]:
+    def table(self) -> pd.DataFrame:
         lower, upper = np.quantile(self.simulated, INTERVAL, axis=1)
-        p_values = two_sided(self.observed, self.simulated)
-        for number, cell in enumerate(self.cells):
-            yield {
-                "model": self.model,
-                "by": cell.by,
-                "group": self.group,
-                "condition": cell.condition,
-                "bin": cell.bin,
-                "label": cell.label,
-                "measure": self.measure,
-                "n_answers": int(self.answers[number]),
-                "observed": float(self.observed[number]),
-                "simulated": float(self.simulated[number].mean()),
-                "lower": float(lower[number]),
-                "upper": float(upper[number]),
-                "p_value": float(p_values[number]),
-            }
+        return pd.DataFrame([asdict(cell) for cell in self.cells]).assign(
+            model=self.model,
+            group=self.group,
+            measure=self.measure,
+            n_answers=self.answers,
+            observed=self.observed,
+            simulated=self.simulated.mean(axis=1),
+            lower=lower,
+            upper=upper,
+            p_value=two_sided(self.observed, self.simulated),
+        )
 
     def summary(self) -> dict[str, object]:
         by_condition = any(cell.condition for cell in self.cells)

@@ -1,11 +1,10 @@
-"""People's parameters from the posterior that is to be checked, and the models that they belong to."""
+"""People's parameters from the posterior that is to be checked."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
@@ -13,11 +12,9 @@ import numpy as np
 import xarray as xr
 
 from holmes_fit._support.errors import InputError, Problem
-from holmes_fit.models.registry import Observer
 from holmes_fit.runs.fitted import FittedRun
 from holmes_fit.runs.folder import Run
 from holmes_fit.runs.knowledge import PeopleDraws
-from holmes_fit.settings.spaces import Space
 
 
 def draws_digest(run: Run, draws: Mapping[str, PeopleDraws], datasets: int, seed: int) -> str:
@@ -52,21 +49,3 @@ def individual_draws(data: xr.Dataset) -> PeopleDraws:
     values = data["value"].transpose("subject", "sample", "parameter")
     subjects, parameters = (tuple(map(str, values[name].to_numpy())) for name in ("subject", "parameter"))
     return PeopleDraws(subjects, parameters, values.to_numpy())
-
-
-@dataclass(frozen=True)
-class FittedModel:
-    """What simulating under a model takes, beside people's free parameters."""
-
-    space: Space
-    observer: Observer
-    averaged: int = 1  # filters; more for averaged observers alone
-
-    @classmethod
-    def of(cls, fitted: FittedRun, name: str) -> FittedModel:
-        """Return how a model was fitted in a run."""
-        return cls(fitted.space(name), fitted.observer, fitted.averaged(name))
-
-    @property
-    def name(self) -> str:
-        return self.space.model.name

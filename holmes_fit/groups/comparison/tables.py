@@ -95,26 +95,17 @@ def _warning(found: Comparison, model: str) -> str:
 
 def people_table(found: Comparison) -> pd.DataFrame:
     """Return a row for each person and model of the mixture."""
+    shares, models = found.shares, found.mixture.models
     fits = found.fits.set_index(["subject", "model"])
-    rows = []
+    tables = []
     for person, subject in enumerate(found.mixture.subjects):
-        own = fits.loc[subject].loc[list(found.mixture.models)]
-        highest = own["log_evidence"].max()
-        for number, model in enumerate(found.mixture.models):
-            fit = own.loc[model]
-            rows.append(
-                {
-                    "subject": subject,
-                    "group": found.shares.groups[found.shares.group_of[person]] if found.shares.groups else EVERYONE,
-                    "model": model,
-                    "probability": found.mixture.probability[person, number],
-                    "log_evidence": fit["log_evidence"],
-                    "log_evidence_error": fit["log_evidence_error"],
-                    "log_evidence_difference": fit["log_evidence"] - highest,
-                    "warning": fit["warning"],
-                }
-            )
-    return pd.DataFrame(rows)
+        own = fits.loc[subject].loc[list(models), ["log_evidence", "log_evidence_error", "warning"]].reset_index()
+        own.insert(0, "subject", subject)
+        own.insert(1, "group", shares.groups[shares.group_of[person]] if shares.groups else EVERYONE)
+        own.insert(3, "probability", found.mixture.probability[person])
+        own.insert(6, "log_evidence_difference", own["log_evidence"] - own["log_evidence"].max())
+        tables.append(own)
+    return pd.concat(tables, ignore_index=True)
 
 
 def frequency_table(found: Comparison) -> pd.DataFrame:

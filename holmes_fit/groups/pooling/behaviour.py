@@ -28,18 +28,7 @@ INTERCEPT = "Intercept"
 OUTCOME = "correct"
 SURE = 12.0  # log odds; beyond, an estimate grows as long as it is searched for
 LEAST_FREEDOM = 2  # people beyond the coefficients
-COLUMNS = (
-    "formula",
-    "term",
-    "n_subjects",
-    "n_answers",
-    "estimate",
-    "standard_error",
-    "lower",
-    "upper",
-    "p",
-    "warning",
-)
+COLUMNS = ("formula", "term", "n_subjects", "n_answers", "estimate", "standard_error", "lower", "upper", "p", "warning")
 NUMBERS = ("estimate", "standard_error", "lower", "upper", "p")
 
 

@@ -45,18 +45,23 @@ FAILING_SHARE = 0.05  # of the imputations that may have fewer before it is said
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mixture(Sampled):
+class Imputed:
+    """What is left when Monte Carlo errors are averaged over."""
+
+    frequency: NDArray[np.float64]  # draws x groups x models
+    imputed: NDArray[np.float64]  # draws x people x models: the log-likelihoods that go with them
+    probability: NDArray[np.float64]  # people x models, that a person follows a model
+    effective: NDArray[np.float64]  # the share of draws that are effective in each imputation
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mixture(Imputed, Sampled):
     """A group of people who follow several models. ``idata`` is without Monte Carlo error."""
 
     draws: tuple[GroupDraws, ...]  # the posterior of the group of each model, chain after chain
     # Draws x people x models: of a person's choices under a model's group, on the lattice as it was fitted
     log_likelihood: NDArray[np.float64]
     sampled_frequency: NDArray[np.float64]  # draws x groups x models, as if there were no Monte Carlo error
-    frequency: NDArray[np.float64]  # draws x groups x models, with it
-    imputed: NDArray[np.float64]  # draws x people x models: the log-likelihoods that belong to ``frequency``, with it
-    # People x models: the posterior probability that a person follows a model, with it
-    probability: NDArray[np.float64]
-    effective: NDArray[np.float64]  # the share of draws that are effective in every imputation
 
     @property
     def lattices(self) -> tuple[Lattices, ...]:
@@ -118,14 +123,7 @@ def mix_models(
     frequency = posterior["frequency"].values.reshape(-1, len(names), len(lattices))
     found = impute(log_likelihood, frequency, group_of, errors_of(lattices), imputations, sampling.seed)
     return Mixture(
-        **vars(sampled),
-        draws=draws,
-        log_likelihood=log_likelihood,
-        sampled_frequency=frequency,
-        frequency=found.frequency,
-        imputed=found.log_likelihood,
-        probability=found.probability,
-        effective=found.effective,
+        **vars(sampled), **vars(found), draws=draws, log_likelihood=log_likelihood, sampled_frequency=frequency
     )
 
 
@@ -142,20 +140,6 @@ def errors_of(lattices: Sequence[Lattices]) -> EvidenceErrors:
         np.column_stack([each.log_evidence_error for each in lattices]),
         np.column_stack([each.log_evidence_bias for each in lattices]),
     )
-
-
-@dataclass(frozen=True)
-class Imputed:
-    """What is left when errors are averaged over.
-
-    Frequencies (draws x groups x models) and the log-likelihoods that go with them (draws x people x models),
-    probabilities (people x models), and the share of draws that are effective in each imputation.
-    """
-
-    frequency: NDArray[np.float64]
-    log_likelihood: NDArray[np.float64]
-    probability: NDArray[np.float64]
-    effective: NDArray[np.float64]
 
 
 def impute(
@@ -186,7 +170,12 @@ def impute(
         kept.append(frequency[chosen])
         moved_with.append(log_likelihood[chosen] + drawn)
         effective.append(1 / np.sum(weights**2) / n)
-    return Imputed(np.concatenate(kept), np.concatenate(moved_with), probability, np.array(effective))
+    return Imputed(
+        frequency=np.concatenate(kept),
+        imputed=np.concatenate(moved_with),
+        probability=probability,
+        effective=np.array(effective),
+    )
 
 
 def _smoothed_weights(log_weights: NDArray[np.float64]) -> NDArray[np.float64]:

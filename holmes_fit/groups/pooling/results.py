@@ -201,12 +201,7 @@ def to_arviz(pooled: Pooled) -> az.InferenceData:
         ),
         "individuals": xr.Dataset({"value": (("subject", "sample", "parameter"), pooled.draw_people())}, coords),
         "lattice_error": xr.Dataset(
-            {
-                "merging": pooled.errors.merging,
-                "noise": pooled.errors.noise,
-                "shift": pooled.errors.shift,
-            },
-            coords,
+            {"merging": pooled.errors.merging, "noise": pooled.errors.noise, "shift": pooled.errors.shift}, coords
         ),
     }
     result = pooled.idata.copy()
