@@ -148,7 +148,7 @@ def compare(
     leave_out
         People who are left out of everything.
     prior, sampling
-        See :func:`holmes_fit.groups.pooling.pool_people`.
+        What is held likely of a group (a ``GroupPrior``), and how NUTS is run (a ``Sampling``).
     datasets
         How many cohorts are simulated for posterior predictive checks.
     workers

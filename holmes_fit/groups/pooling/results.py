@@ -60,7 +60,7 @@ def pool(
     leave_out
         People who are not pooled.
     prior, sampling
-        See :func:`pool_people`.
+        What is held likely of a group (a ``GroupPrior``), and how NUTS is run (a ``Sampling``).
     progress
         Whether to show how much is done, in a terminal or a notebook; or what is called with what is begun, and may
         return what is called with the steps that are done, and their total.
@@ -73,7 +73,7 @@ def pool(
     Raises
     ------
     InputError
-        See :func:`load_lattices` and :func:`pool_people`.
+        If the run is not complete, there are too few people, or a formula or covariate cannot be used.
 
     Examples
     --------
