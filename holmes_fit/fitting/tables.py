@@ -8,7 +8,6 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -102,40 +101,21 @@ Rows = Mapping[str, Any]
 
 def write_tables(request: Request, run: Run) -> None:
     """Write all tables of a run from the records that are there; all of them, or none if the disk is full."""
-    columns = _columns(request)
+    columns, quoting = _columns(request), _quoting(request)
     with ExitStack() as stack:
-        tables = {
-            name: _GrowingTable(stack.enter_context(run.writing(name)), names, _quoting(request))
-            for name, names in columns.items()
-        }
+        paths = {name: stack.enter_context(run.writing(name)) for name in columns}
+
+        def add(name: str, rows: Rows | list[dict[str, Any]], header: bool = False) -> None:
+            table = pd.DataFrame(rows).reindex(columns=list(columns[name]))
+            how: dict[str, Any] = {"encoding": "utf-8", "lineterminator": "\n", "quoting": quoting}
+            table.to_csv(paths[name], mode="a", header=header, index=False, **how)
+
+        for name in columns:
+            add(name, [], header=True)
         for key in request.keys:
             record = run.load_record(key)
             for name, rows in _rows_by_table(record, request) if record is not None else ():
-                tables[name].add(rows)
-
-
-class _GrowingTable:
-    """A CSV file that is written piece by piece, as ``tables.write_table`` would write it at once."""
-
-    def __init__(self, path: Path, columns: tuple[str, ...], quoting: Literal[0, 1]):
-        self._path = path
-        self._columns = list(columns)
-        self._quoting = quoting
-        self._write(pd.DataFrame(columns=self._columns), header=True)
-
-    def add(self, rows: Rows | list[dict[str, Any]]) -> None:
-        self._write(pd.DataFrame(rows).reindex(columns=self._columns), header=False)
-
-    def _write(self, table: pd.DataFrame, header: bool) -> None:
-        table.to_csv(
-            self._path,
-            mode="a",
-            header=header,
-            index=False,
-            encoding="utf-8",
-            lineterminator="\n",
-            quoting=self._quoting,
-        )
+                add(name, rows)
 
 
 def _quoting(request: Request) -> Literal[0, 1]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -21,8 +22,10 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from holmes_fit._support.numbers import p_value
-from holmes_fit.groups.pooling.covariates import Design, make_designs
 from holmes_fit.trials.cohorts import Cohort
+
+if TYPE_CHECKING:
+    from holmes_fit.groups.pooling.covariates import Design
 
 INTERCEPT = "Intercept"
 OUTCOME = "correct"
@@ -37,6 +40,8 @@ def regress_behaviour(cohort: Cohort, formulas: Sequence[str], subjects: Sequenc
 
     They are empty, and ``warning`` says why, where the answers cannot tell.
     """
+    from holmes_fit.groups.pooling.covariates import make_designs  # formulaic, which most groups do without
+
     answers = right_answers(cohort, subjects)
     parameters = [formula.partition("~")[0].strip() for formula in formulas]
     designs = make_designs(formulas, cohort.subjects, subjects, parameters)

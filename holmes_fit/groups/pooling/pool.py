@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from holmes_fit._support.errors import Problems, Quoted
-from holmes_fit.groups.pooling.covariates import Design, make_designs
 from holmes_fit.groups.pooling.density import Density, GroupTerm
 from holmes_fit.groups.pooling.draws import Designs, GroupDraws, People
 from holmes_fit.groups.pooling.lattices import Lattices, MergedLattices
@@ -26,6 +25,8 @@ from holmes_fit.settings.populations import FEWEST_IN_GROUP
 if TYPE_CHECKING:
     import arviz as az
     import pandas as pd
+
+    from holmes_fit.groups.pooling.covariates import Design
 
 FOR_PEOPLE = 500  # draws of the group over which a person's posterior is averaged
 FOR_ERRORS = 200
@@ -153,6 +154,8 @@ def pool_people(
     _check(lattices)
     designs = {}
     if formulas:
+        from holmes_fit.groups.pooling.covariates import make_designs  # formulaic, which most groups do without
+
         table = pd.DataFrame({"subject": list(lattices.subjects)}) if people is None else people
         designs = make_designs(formulas, table, lattices.subjects, lattices.names)
     term = GroupTerm.of(lattices, prior, designs)
