@@ -12,9 +12,14 @@ from scipy.special import expit, logit
 from holmes_fit._support.errors import InputError
 from holmes_fit.fitting.cohort import fit
 from holmes_fit.groups.comparison.answers import FittedModel
-from holmes_fit.groups.comparison.predictive import check_cohort, distance_p_value, predictive_checks, two_sided
+from holmes_fit.groups.comparison.predictive import (
+    check_cohort,
+    distance_p_value,
+    predictive_checks,
+    read_draws,
+    two_sided,
+)
 from holmes_fit.groups.comparison.predictive_cells import MEASURES, make_cells, targets
-from holmes_fit.groups.comparison.predictive_draws import read_draws
 from holmes_fit.models.registry import MODELS, Observer
 from holmes_fit.runs.fitted import FittedRun
 from holmes_fit.runs.folder import Run, read_run

@@ -159,7 +159,8 @@ def observer_of(
 
 def pooling_of(preset: str, seed: int, workers: int | None) -> tuple[GroupPrior, Sampling]:
     """Return what a preset says about groups: their prior, and how they are sampled."""
-    from holmes_fit.groups.pooling.settings import prior_of, sampling_of
+    from holmes_fit.groups.pooling.priors import prior_of
+    from holmes_fit.groups.pooling.sampling import sampling_of
     from holmes_fit.models.registry import check_count
     from holmes_fit.settings.preset import load_preset
 

@@ -17,8 +17,14 @@ from holmes_fit._support.progress import OnBegin, watched_steps
 from holmes_fit.groups.comparison.groups import groups_of
 from holmes_fit.groups.comparison.omnibus import RandomEffects, frequencies_by_group
 from holmes_fit.groups.comparison.prediction import LeftOut, leave_one_out
-from holmes_fit.groups.comparison.predictive import check_predictive, predictive_checks, read_checks
-from holmes_fit.groups.comparison.predictive_draws import draws_digest, individual_draws, read_draws
+from holmes_fit.groups.comparison.predictive import (
+    check_predictive,
+    draws_digest,
+    individual_draws,
+    predictive_checks,
+    read_checks,
+    read_draws,
+)
 from holmes_fit.groups.comparison.prior_sensitivity import prior_sensitivity
 from holmes_fit.groups.comparison.tables import (
     checks_table,

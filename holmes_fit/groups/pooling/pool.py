@@ -24,7 +24,6 @@ from holmes_fit.settings.populations import FEWEST_IN_GROUP
 
 if TYPE_CHECKING:
     import arviz as az
-    import pandas as pd
 
     from holmes_fit.groups.pooling.covariates import Design
 

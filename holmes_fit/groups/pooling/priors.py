@@ -15,6 +15,7 @@ from holmes_fit.groups.pooling.draws import GroupDraws, node_weights
 from holmes_fit.groups.pooling.lattices import MergedAxis
 from holmes_fit.models.registry import is_number
 from holmes_fit.runs.knowledge import INTERVAL, Marginal
+from holmes_fit.settings.pooling import PoolingSettings
 
 LARGEST = 100  # of what a prior can say, as in presets
 
@@ -38,6 +39,11 @@ class GroupPrior:
             if not is_number(value) or not 0 < value <= LARGEST:
                 problems.add(f"argument {name}", value, f"a number above 0, up to {LARGEST}")
         problems.raise_if_any()
+
+
+def prior_of(said: PoolingSettings) -> GroupPrior:
+    """Return the prior of a group, as a preset has it."""
+    return GroupPrior(said.mean_sd, said.spread, said.spread_log_sd, said.effect_sd)
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ from holmes_fit._support.progress import OnProgress
 from holmes_fit.groups.pooling.density import Density
 from holmes_fit.models.registry import check_count, is_number
 from holmes_fit.runs.workers.processes import usable_cores
+from holmes_fit.settings.pooling import PoolingSettings
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -73,6 +74,11 @@ class Sampling:
         """All that draws depend on, beside the group model: settings, and the code that makes them."""
         settings = {name: value for name, value in asdict(self).items() if name != "cores"}
         return json.dumps(settings | {"nutpie": version("nutpie"), "code": _code()})
+
+
+def sampling_of(said: PoolingSettings, seed: int, cores: int | None = None) -> Sampling:
+    """Return how NUTS is run, as a preset has it."""
+    return Sampling(said.chains, said.tune, said.draws, said.target_accept, seed, cores)
 
 
 @cache

@@ -16,8 +16,7 @@ import pandas as pd
 from holmes_fit._support.errors import InputError, Problems, Quoted
 from holmes_fit.fitting.cohort import check_workers
 from holmes_fit.fitting.request import Request, request_fit
-from holmes_fit.groups.pooling.priors import GroupPrior
-from holmes_fit.groups.pooling.settings import prior_of
+from holmes_fit.groups.pooling.priors import GroupPrior, prior_of
 from holmes_fit.models.registry import check_count
 from holmes_fit.runs.folder import Run, open_run
 from holmes_fit.runs.records import Key

@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 
 from holmes_fit._support.errors import HolmesFitError, Problems, Quoted
 from holmes_fit.fitting.request import Request
-from holmes_fit.groups.pooling.priors import GroupPrior
-from holmes_fit.groups.pooling.settings import prior_of
+from holmes_fit.groups.pooling.priors import GroupPrior, prior_of
 from holmes_fit.models.registry import Observer
 from holmes_fit.runs.folder import Run, open_run, read_run
 from holmes_fit.runs.records import Key

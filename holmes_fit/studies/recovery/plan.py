@@ -14,9 +14,8 @@ import pandas as pd
 
 from holmes_fit._support.errors import InputError, Problem, Problems, Quoted, check_kind
 from holmes_fit.fitting.request import Request, code_identity, request_fit
-from holmes_fit.groups.pooling.priors import GroupPrior
-from holmes_fit.groups.pooling.sampling import Sampling
-from holmes_fit.groups.pooling.settings import prior_of, sampling_of
+from holmes_fit.groups.pooling.priors import GroupPrior, prior_of
+from holmes_fit.groups.pooling.sampling import Sampling, sampling_of
 from holmes_fit.models.registry import Observer, check_count, find_model
 from holmes_fit.runs.fitted import FittedRun, fitted_run
 from holmes_fit.runs.folder import HasRun, Run, open_run
