@@ -15,6 +15,7 @@ import pandas as pd
 from holmes_fit._support.uniformity import chi_square_p, ecdf_p, rank_of
 from holmes_fit.fitting.cohort import Fits
 from holmes_fit.models.filters.draws import stream_key
+from holmes_fit.runs.fitted import FittedRun
 from holmes_fit.studies.recovery.truths import Truth
 
 SBC = ("level", "model", "parameter", "unit", "rank", "n_draws")
@@ -38,19 +39,15 @@ def person_ranks(truths: Sequence[Truth], fits: Fits, seed: int) -> pd.DataFrame
         Chooses ranks where truth and draws are equal.
     """
     rows = []
+    model = truths[0].model
+    found = FittedRun(fits.run).draws(model)
+    draws = dict(zip(found.subjects, found.values, strict=True))
     for truth in truths:
-        record = fits.run.load_record((truth.model, truth.subject))
-        if record is None or record.error:
+        if truth.subject not in draws:
             continue
-        facts: Mapping[str, object] = record.facts
-        entries = facts["parameters"]
-        assert isinstance(entries, list)
-        names = [str(entry["name"]) for entry in entries if entry["standing"] == "free"]
-        draws = np.asarray(record.arrays["draws"], dtype=np.float64)
         rng = np.random.default_rng(int(stream_key(seed, f"recover/{truth.subject}/ranks")))
-        for place, name in enumerate(names):
-            rank = rank_of(truth.values[name], draws[:, place], rng)
-            rows.append(("person", truth.model, name, truth.subject, rank, len(draws)))
+        for name, own in zip(found.parameters, draws[truth.subject].T, strict=True):
+            rows.append(("person", model, name, truth.subject, rank_of(truth.values[name], own, rng), len(own)))
     return pd.DataFrame(rows, columns=list(SBC))
 
 
