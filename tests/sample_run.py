@@ -14,6 +14,9 @@ import pandas as pd
 
 from holmes_fit._support.csv_tables import write_table
 from holmes_fit.fitting.tables import FITS, MODELS
+from holmes_fit.models import registry
+from holmes_fit.models.registry import descriptions
+from holmes_fit.runs.described import ABOUT
 from holmes_fit.runs.folder import Run, open_run
 from holmes_fit.settings.preset import load_preset
 
@@ -72,7 +75,12 @@ def make_run(folder: Path, sample: Sample | None = None) -> Path:
     sample = sample or Sample()
     rng = np.random.default_rng(SEED)
     keys = list(product(sample.models, sample.subjects))
-    about = {"command": "holmes-fit fit /home/someone/data.csv --out RUN", "label": sample.label, "python": "3.11.7"}
+    about = {
+        "command": "holmes-fit fit /home/someone/data.csv --out RUN",
+        "label": sample.label,
+        "python": "3.11.7",
+        ABOUT: descriptions(registry.MODELS[name] for name in sample.models if name in registry.MODELS),
+    }
     with open_run(folder, identity=_identity(sample), about=about, keys=keys) as run:
         _fix_the_date(run)
         trials = _trials(sample, rng)

@@ -18,7 +18,8 @@ from holmes_fit._support.errors import InputError, Problems, Quoted, check_kind,
 from holmes_fit._support.study_files import PACKAGE
 from holmes_fit.fitting.lattice.task import Task
 from holmes_fit.fitting.person import ENOUGH_REPLICATES
-from holmes_fit.models.registry import MODELS, Model, Observer, check_count
+from holmes_fit.models.registry import MODELS, Model, Observer, check_count, descriptions
+from holmes_fit.runs.described import ABOUT
 from holmes_fit.runs.folder import Run, open_run
 from holmes_fit.runs.records import Key
 from holmes_fit.settings.preset import Preset, load_preset, with_fixed
@@ -97,8 +98,12 @@ class Plan:
 
     def open(self, out: str | PathLike[str], command: str = "holmes_fit.fit") -> AbstractContextManager[Run]:
         """Open the run folder, a new one or one in which the same was begun; see :func:`holmes_fit.runs.open_run`."""
-        about = {"command": command, "label": self.label, "python": platform.python_version()}
-        return open_run(out, identity=self.identity(), about=about, keys=self.keys)
+        return open_run(out, identity=self.identity(), about=self.about(command), keys=self.keys)
+
+    def about(self, command: str) -> dict[str, object]:
+        """Return what else is worth knowing of a run, such as what people are told of its models."""
+        words = {ABOUT: descriptions(self.models)}
+        return {"command": command, "label": self.label, "python": platform.python_version(), **words}
 
     def identity(self) -> dict[str, object]:
         """Return everything that the results depend on."""

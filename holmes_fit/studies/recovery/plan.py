@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
@@ -99,12 +98,7 @@ class RecoveryPlan:
 
     def open(self, out: str | PathLike[str], command: str = "holmes_fit.recover") -> AbstractContextManager[Run]:
         """Open the folder of the study, a new one or one in which the same was begun."""
-        about = {
-            "command": command,
-            "label": self.label,
-            "python": platform.python_version(),
-            "follows_prior": self.follows_prior,
-        }
+        about = {**next(iter(self.fits.values())).about(command), "follows_prior": self.follows_prior}
         return open_run(out, identity=self.identity(), about=about, keys=pooling_keys(self.models))
 
     def identity(self) -> dict[str, object]:
