@@ -10,7 +10,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from holmes_fit._support.progress import OnProgress, watched
 from holmes_fit.fitting.lattice.task import Task
 from holmes_fit.fitting.person import PersonFit, fit_person
 from holmes_fit.fitting.plan import Plan, plan_fit, protocol_text
-from holmes_fit.fitting.tables import TEXT_COLUMNS, write_tables
+from holmes_fit.fitting.tables import write_tables
 from holmes_fit.models.registry import Observer, check_count
 from holmes_fit.runs.folder import Run, run_of
 from holmes_fit.runs.records import Key
@@ -48,8 +48,6 @@ class Fits(RunResults):
     run
         The run folder.
     """
-
-    text_columns: ClassVar = TEXT_COLUMNS
 
     @property
     def parameters(self) -> pd.DataFrame:

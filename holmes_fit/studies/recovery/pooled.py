@@ -196,7 +196,7 @@ def pooled_table(run: Run, model: str, fits: Fits) -> pd.DataFrame | None:
     """Return ``pooled.csv`` of a cohort, or nothing if it was not pooled."""
     if _computed(run, (POOL, model)) is None:
         return None
-    table = fits.run.read_table(POOLED_TABLE, ("subject", "model", "parameter"))
+    table = fits.run.read_table(POOLED_TABLE)
     return table[table["model"] == model]
 
 
