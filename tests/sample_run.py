@@ -79,6 +79,8 @@ def make_run(folder: Path, sample: Sample | None = None) -> Path:
         "command": "holmes-fit fit /home/someone/data.csv --out RUN",
         "label": sample.label,
         "python": "3.11.7",
+        "holmes_fit": "0.1.0",
+        "code": "13" * 32,
         ABOUT: descriptions(registry.MODELS[name] for name in sample.models if name in registry.MODELS),
     }
     with open_run(folder, identity=_identity(sample), about=about, keys=keys) as run:
@@ -114,8 +116,7 @@ def _identity(sample: Sample) -> dict[str, Any]:
             "particles": 200, "resampling": "systematic", "branch_counts": "particle", "sticky_by": "branch",
             "max_depth": 20, "max_branches": 20,
         },
-        "holmes_fit": "0.1.0",
-        "code": "13" * 32,
+        "results": 1,
         "packages": {"numba": "0.68.1", "numpy": "2.4.6", "optuna": "5.0.0", "pandas": "3.1.1", "scipy": "1.17.1"},
     }  # fmt: skip
 

@@ -406,4 +406,4 @@ def test_a_real_run_makes_a_report_with_every_page_it_can(tmp_path: Path) -> Non
     answered = int(fits.models.drop_duplicates("subject")["n_answered"].sum())
     assert f"3 people gave {answered} answers" in sections["Data"]
     assert "20 particles and systematic resampling" in sections["Methods"]
-    assert str(fits.run.manifest.identity["code"]) in sections["Appendix"]
+    assert str(fits.run.manifest.about["code"]) in sections["Appendix"]

@@ -16,6 +16,7 @@ from holmes_fit._support.atomic import written_whole
 from holmes_fit._support.csv_tables import write_table
 from holmes_fit._support.errors import HolmesFitError, InputError, Problem, Problems, Quoted, plain, shown
 from holmes_fit.runs import schema
+from holmes_fit.runs.identity import tell_of_other_code
 from holmes_fit.runs.lock import LOCK, Held, holder, locked
 from holmes_fit.runs.manifest import ADVICE, JSON, MANIFEST, Manifest, check_same, from_text, new_manifest, to_text
 from holmes_fit.runs.records import Arrays, Key, Record, file_of, from_bytes, to_bytes
@@ -225,6 +226,7 @@ def open_run(root: str | os.PathLike[str], *, identity: JSON, about: JSON, keys:
             problems = Problems()
             check_same(found, wanted, f"folder {_shown(folder)}", problems)
             problems.raise_if_any()
+            tell_of_other_code(found.about)
             _tidy(folder)
             yield Run(folder, found)
         else:

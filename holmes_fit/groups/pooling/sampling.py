@@ -6,12 +6,10 @@ step, so that they need no processes, and draws depend on the seed but not on th
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from functools import cache
 from importlib.metadata import version
 from itertools import count
 from pathlib import Path
@@ -27,6 +25,7 @@ from holmes_fit._support.errors import Problems
 from holmes_fit._support.progress import OnProgress
 from holmes_fit.groups.pooling.density import Density
 from holmes_fit.models.registry import check_count, is_number
+from holmes_fit.runs.identity import RESULTS, RESULTS_VERSION
 from holmes_fit.runs.workers.processes import usable_cores
 
 JITTER = 1.0  # chains begin so far at most from the middle of the prior, in every direction
@@ -79,16 +78,9 @@ class Sampling:
 
     @property
     def identity(self) -> str:
-        """All that draws depend on, beside the group model: settings, and the code that makes them."""
+        """All that draws depend on, beside the group model: settings, and what makes them."""
         settings = {name: value for name, value in asdict(self).items() if name != "cores"}
-        return json.dumps(settings | {"nutpie": version("nutpie"), "code": _code()})
-
-
-@cache
-def _code() -> str:
-    """Return a digest of this room's code, so that a change of it makes draws anew."""
-    sources = sorted(Path(__file__).parent.glob("*.py"))
-    return hashlib.sha256(b"\0".join(source.read_bytes() for source in sources)).hexdigest()
+        return json.dumps(settings | {"nutpie": version("nutpie"), RESULTS: RESULTS_VERSION})
 
 
 OnStep = Callable[[], None]

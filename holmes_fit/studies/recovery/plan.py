@@ -13,13 +13,14 @@ from typing import Any
 import pandas as pd
 
 from holmes_fit._support.errors import InputError, Problem, Problems, Quoted, check_kind, plain
-from holmes_fit.fitting.plan import Plan, code_identity, plan_fit
+from holmes_fit.fitting.plan import Plan, plan_fit
 from holmes_fit.groups.pooling.priors import GroupPrior
 from holmes_fit.groups.pooling.sampling import Sampling
 from holmes_fit.groups.pooling.settings import prior_of, sampling_of
 from holmes_fit.models.registry import Model, Observer, check_count, find_model
 from holmes_fit.runs.cohorts import cohort_of
 from holmes_fit.runs.folder import HasRun, Run, open_run, run_of
+from holmes_fit.runs.identity import code_identity
 from holmes_fit.runs.records import Key
 from holmes_fit.settings.pooling import PoolingSettings
 from holmes_fit.settings.populations import Population
