@@ -10,6 +10,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import FigureBase
 
+TEXT_WIDTH, GUTTER, SMALL = 487.28, 18.0, 7.5  # points: of a page, between panels, of small letters; as in report.typ
+
 Kind = Literal["cover", "facts", "question", "finding", "words", "note", "reference", "heading"]
 Pads = tuple[float, float, float, float]  # left, bottom, right, top
 
@@ -39,6 +41,7 @@ class Panel:
     caption: str = ""  # how to read it, in small letters below
     share: float = 1.0  # its part of the width of the row
     table: pd.DataFrame | None = None  # what is drawn, for its CSV file
+    height: float = 0.0  # points that it takes; any, if it can be of any height
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,6 @@ class Grid:
     gap: float = 8.0
     heads: Mapping[int, str] = field(default_factory=dict)  # above the cells of these numbers, which begin a row
     key: Panel | None = None  # what marks mean, above the cells of every page
-    key_height: float = 14.0
     table: pd.DataFrame | None = None
 
 
@@ -83,6 +85,16 @@ class Column:
 
     head: str
     right: bool = False
+
+
+def texts(*heads: str) -> list[Column]:
+    """Return columns of texts."""
+    return [Column(head) for head in heads]
+
+
+def numbers(*heads: str) -> list[Column]:
+    """Return columns of numbers."""
+    return [Column(head, right=True) for head in heads]
 
 
 @dataclass(frozen=True)

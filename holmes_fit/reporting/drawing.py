@@ -1,22 +1,25 @@
-"""One figure of the report on axes of one's own, to be put beside others or changed."""
+"""Figures of the report by themselves: on axes of one's own, or as files."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from holmes_fit._support.atomic import written_whole
+from holmes_fit._support.csv_tables import write_table
 from holmes_fit._support.errors import InputError, Problem, nearest, shown
 from holmes_fit.runs.folder import HasRun, Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
-    from holmes_fit.reporting.book import Panel
-    from holmes_fit.reporting.figures.layout import Pads
-    from holmes_fit.reporting.run_data import CohortData
+    from holmes_fit.reporting.blocks import Grid, Panel, Section
+
+EDGE, TITLE = 8.0, 8.5  # points around a file's figure, and of the letters above it
+HEIGHT = 150.0  # points, of a figure that can be of any height
 
 
 def draw(
@@ -63,67 +66,109 @@ def draw(
     """
     from matplotlib import pyplot as plt
 
+    from holmes_fit.reporting.blocks import Grid
+    from holmes_fit.reporting.figures.layout import POINTS
+    from holmes_fit.reporting.registry import PAGES, figures_of
     from holmes_fit.reporting.style import use_style
     from holmes_fit.reporting.writing import read_data
 
     data = read_data(run, recovery=recovery)
     with use_style():
-        kept = _figures(data, str(figure).partition("_")[0])
-        if figure not in kept.panels:
-            known = kept.panels or _figures(data, "").panels
+        known = figures_of(data, [name for name in PAGES if str(figure).startswith(name)])
+        if figure not in known:
+            known = figures_of(data)
+        if figure not in known:
             raise InputError([Problem("argument figure", shown(figure), ", ".join(known), nearest(str(figure), known))])
-        return kept.panels[figure].draw(plt.subplots(figsize=kept.sizes.get(figure))[1] if ax is None else ax)
+        drawn: Panel | Grid = known[figure]()
+        if isinstance(drawn, Grid):
+            width, height = (length / POINTS for length in grid_size(drawn))
+            return draw_grid(plt.subplots(figsize=(width, height))[1] if ax is None else ax, drawn)
+        return drawn.draw(plt.subplots()[1] if ax is None else ax)
 
 
-@dataclass
-class _Kept:
-    """Stands where a report writes its files, and keeps its figures; of grids, the size in inches as well."""
+def grid_size(grid: Grid) -> tuple[float, float]:
+    """Return how wide and high a grid is where it is not parted, in points."""
+    from holmes_fit.reporting.blocks import TEXT_WIDTH
 
-    panels: dict[str, Panel] = field(default_factory=dict)
-    sizes: dict[str, tuple[float, float]] = field(default_factory=dict)
-    folder: None = None
-
-    def panel(self, panel: Panel, size: tuple[float, float]) -> None:
-        self.panels[panel.name] = panel
-
-    def grid(
-        self, name: str, cells: Sequence[Panel], columns: int, size: tuple[float, float], pads: Pads, *_: object
-    ) -> None:
-        from holmes_fit.reporting.book import Panel
-        from holmes_fit.reporting.figures.layout import POINTS
-
-        rows = -(-len(cells) // columns)
-        self.panels[name] = Panel(name, partial(_draw_grid, cells=cells, shape=(rows, columns), size=size, pads=pads))
-        self.sizes[name] = (columns * size[0] / POINTS, rows * size[1] / POINTS)
-
-    def table(self, *_: object) -> None: ...
-
-    def savefig(self, figure: object) -> None: ...
+    rows = -(-len(grid.cells) // grid.columns)
+    return TEXT_WIDTH, rows * (max(grid.least, grid.most) + grid.gap) - grid.gap
 
 
-def _draw_grid(ax: Axes, cells: Sequence[Panel], shape: tuple[int, int], size: tuple[float, float], pads: Pads) -> Axes:
+def draw_grid(ax: Axes, grid: Grid) -> Axes:
     """Draw small panels side by side, each on axes of its own, within axes that are not seen themselves."""
-    (rows, columns), (width, height), (left, bottom, right, top) = shape, size, pads
-    whole = (columns * width, rows * height)
+    from holmes_fit.reporting.blocks import SMALL
+    from holmes_fit.reporting.text import shortened
+
+    (left, bottom, right, top), (width, height) = grid.pads, grid_size(grid)
+    high = max(grid.least, grid.most)
+    wide = (width + grid.gap) / grid.columns - grid.gap
     ax.set_axis_off()
-    for place, cell in enumerate(cells):
-        x, y = (place % columns) * width + left, (rows - 1 - place // columns) * height + bottom
-        own_width, own_height = width - left - right, height - bottom - top
-        inside = ax.inset_axes((x / whole[0], y / whole[1], own_width / whole[0], own_height / whole[1]))
-        cell.draw(inside).set_title(cell.title, fontsize="small", loc="left", parse_math=False)
+    for place, cell in enumerate(grid.cells):
+        x = (place % grid.columns) * (wide + grid.gap) + left
+        y = height - (place // grid.columns) * (high + grid.gap) - high + bottom
+        own = (x / width, y / height, (wide - left - right) / width, (high - bottom - top) / height)
+        title = shortened(cell.title, SMALL, wide - left)
+        cell.draw(ax.inset_axes(own)).set_title(title, fontsize=SMALL, loc="left", pad=4, parse_math=False)
     return ax
 
 
-def _figures(data: CohortData, page: str) -> _Kept:
-    """Return the figures of the pages whose names begin so."""
-    from holmes_fit.reporting.book import Book
-    from holmes_fit.reporting.registry import PAGES
+def write_figures(folder: Path, figures: Mapping[str, Any], sections: Sequence[Section]) -> list[Path]:
+    """Write figures as PNG and SVG, as large as they are in the sections, and what they show as CSV."""
+    import matplotlib as mpl
 
-    kept = _Kept()
-    stand_in: Any = kept
-    book = Book(stand_in, exports=stand_in)
-    for each in PAGES.values():
-        if each.name.startswith(page) and not each.lacking(data):
-            each.build(data, book)
-    book.close()
-    return kept
+    from holmes_fit.reporting.blocks import Grid
+
+    sizes, written = _sizes(sections), []
+    for name, make in figures.items():
+        drawn: Panel | Grid = make()
+        figure = _grid_figure(drawn) if isinstance(drawn, Grid) else _panel_figure(drawn, *sizes[name])
+        for suffix, metadata in (("png", {}), ("svg", {"Date": None})):
+            # Without a date and with given names of its parts, the same figure gives the same bytes.
+            with mpl.rc_context({"svg.hashsalt": name}), written_whole(folder / f"{name}.{suffix}") as temporary:
+                figure.savefig(temporary, format=suffix, metadata=metadata)
+            written.append(folder / f"{name}.{suffix}")
+        if drawn.table is not None:
+            write_table(drawn.table, folder / f"{name}.csv")
+            written.append(folder / f"{name}.csv")
+    return written
+
+
+def _sizes(sections: Sequence[Section]) -> dict[str, tuple[float, float]]:
+    """Return how wide and high panels are that stand in rows, in points; others as wide as the page."""
+    from collections import defaultdict
+
+    from holmes_fit.reporting.blocks import GUTTER, TEXT_WIDTH, Row
+
+    found: dict[str, tuple[float, float]] = defaultdict(lambda: (TEXT_WIDTH, HEIGHT))
+    for row in [block for section in sections for block in section.blocks if isinstance(block, Row)]:
+        width, total = TEXT_WIDTH - GUTTER * (len(row.panels) - 1), sum(panel.share for panel in row.panels)
+        for panel in row.panels:
+            found[panel.name] = width * panel.share / total, max(row.least, row.most)
+    return found
+
+
+def _grid_figure(grid: Grid) -> Figure:
+    from holmes_fit.reporting.engine import canvas
+    from holmes_fit.reporting.figures.layout import fractions
+
+    width, height = grid_size(grid)
+    figure = canvas(height + 2 * EDGE, width + 2 * EDGE)
+    draw_grid(figure.add_axes(fractions(figure, (EDGE, EDGE, width, height))), grid)
+    return figure
+
+
+def _panel_figure(panel: Panel, width: float, height: float) -> Figure:
+    from holmes_fit.reporting.engine import canvas
+    from holmes_fit.reporting.figures.layout import fit_into, fractions
+    from holmes_fit.reporting.text import printable, wrapped
+
+    height = panel.height or height
+    lines = wrapped(printable(panel.title), TITLE, width, "bold") if panel.title else []
+    above = (1.35 * len(lines) + 0.7) * TITLE
+    figure = canvas(height + 2 * EDGE + above, width + 2 * EDGE)
+    across, up = width + 2 * EDGE, height + 2 * EDGE + above
+    x, y = EDGE / across, 1 - EDGE / up
+    figure.text(x, y, "\n".join(lines), fontsize=TITLE, weight="bold", va="top", parse_math=False)
+    box = (EDGE, EDGE, width, height)
+    fit_into([panel.draw(figure.add_axes(fractions(figure, box)))], [box])
+    return figure

@@ -24,6 +24,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from holmes_fit.reporting.blocks import (
+    GUTTER,
+    SMALL,
+    TEXT_WIDTH,
     About,
     Block,
     Break,
@@ -41,8 +44,7 @@ from holmes_fit.reporting.text import printable, shortened
 
 TEMPLATE = Path(__file__).with_name("report.typ")
 FACES = ("DejaVuSans.ttf", "DejaVuSans-Bold.ttf")
-# As report.typ has them, in points.
-TEXT_WIDTH, BOTTOM, GUTTER, SMALL = 487.28, 785.89, 18.0, 7.5
+BOTTOM = 785.89  # of a page, in points, as in report.typ
 SLACK = 2.0  # of a page, for what is rounded
 
 # Pages have a grid of their own, which a layout engine would draw twice. Letters that are not fitted to pixels are as
@@ -125,7 +127,7 @@ def _as_json(block: Block) -> dict[str, object]:
             return {"kind": "row", "panels": words, "shares": shares, "least": least, "alt": alt}
         case Grid():
             above = [printable(head) for head, _ in _rows(block)]
-            key = 0.0 if block.key is None else block.key_height
+            key = 0.0 if block.key is None else block.key.height
             return {"kind": "grid", "heads": above, "least": block.least, "gap": block.gap, "key": key}
         case Picture(_, height, caption):
             return {"kind": "picture", "least": height, "caption": printable(caption)}
@@ -184,17 +186,18 @@ def _figures(block: Block, height: float) -> Iterator[tuple[str, Figure]]:
             yield "0", row_figure(block, height)
         case Grid():
             if block.key is not None:
-                yield "key", row_figure(Row([block.key], block.key_height), block.key_height)
+                yield "key", row_figure(Row([block.key], block.key.height), block.key.height)
             for place, (_, cells) in enumerate(_rows(block)):
                 yield str(place), _cells(block, cells, height)
         case Picture(draw, high):
-            figure = _canvas(high)
+            figure = canvas(high)
             figure.set_layout_engine("constrained")
             draw(figure)
             yield "0", figure
 
 
-def _canvas(height: float, width: float = TEXT_WIDTH) -> Figure:
+def canvas(height: float, width: float = TEXT_WIDTH) -> Figure:
+    """Return a figure of that size in points."""
     figure = Figure(figsize=(width / POINTS, height / POINTS))
     FigureCanvasAgg(figure)  # which can measure letters
     return figure
@@ -202,7 +205,7 @@ def _canvas(height: float, width: float = TEXT_WIDTH) -> Figure:
 
 def row_figure(row: Row, height: float) -> Figure:
     """Return the figure of a row: panels side by side with their axes in line, without the words around them."""
-    figure, left, boxes, drawn = _canvas(height), 0.0, [], []
+    figure, left, boxes, drawn = canvas(height), 0.0, [], []
     width, total = TEXT_WIDTH - GUTTER * (len(row.panels) - 1), sum(panel.share for panel in row.panels)
     for panel in row.panels:
         own = width * panel.share / total
@@ -215,7 +218,7 @@ def row_figure(row: Row, height: float) -> Figure:
 
 def _cells(grid: Grid, cells: Sequence[Panel], height: float) -> Figure:
     """Return the figure of a row of cells."""
-    figure = _canvas(height)
+    figure = canvas(height)
     left, bottom, right, top = grid.pads
     width = (TEXT_WIDTH - grid.gap * (grid.columns - 1)) / grid.columns
     for place, cell in enumerate(cells):

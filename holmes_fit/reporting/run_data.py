@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,35 +14,64 @@ import pandas as pd
 
 from holmes_fit._support.errors import InputError, Problem, nearest, plain
 from holmes_fit.reporting.names import BASELINES
-from holmes_fit.reporting.reading import Table, read_if_there
+from holmes_fit.reporting.reading import read_if_there
+from holmes_fit.reporting.settings import Settings
 from holmes_fit.runs.folder import Run, read_run
-from holmes_fit.runs.records import Record
 
 EVERYONE = "everyone"
 MOST_GROUPS = 10  # a covariate with more values than that is no grouping
 FIRST_LOOK = "first look"
 
+# Tables of which a report about one group has the rows of its people, and those with rows for everyone and for groups.
+OF_PEOPLE = ("fits", "models", "trials_fitted", "trees", "failures", "pooled", "model_probabilities")
+OF_GROUPS = ("frequencies", "predictive", "predictive_summary")
+OF_ALL_GROUPS = ("frequency_differences",)
+OF_RECOVERY = ("recovery", "recovery_people", "truth", "confusion", "power", "sbc_summary")
+TRIALS = ["subject", "restart", "trial", "choice", "outcome", "feedback", "position", "group"]
+
 
 @dataclass(frozen=True)
 class CohortData:
-    """The tables of a run; each is nothing where the run has no such file.
-
-    Parameters
-    ----------
-    run
-        The run folder of a fit.
-    recovery_root
-        The folder of a recovery study; ``recovery`` within the run if there is one.
-    grouping
-        The covariate that makes the groups; the first one that divides people into a few named groups by default.
-    scope
-        The only group that the report is about; everyone if empty.
-    """
+    """The tables of a run by their names: ``data["fits"]`` has no rows where the run has no ``fits.csv``."""
 
     run: Run
-    recovery_root: Path | None = None
-    grouping: str | None = None
-    scope: str = ""
+    recovery_root: Path | None = None  # of a recovery study; ``recovery`` within the run if there is one
+    grouping: str | None = None  # the covariate that makes groups; the first that divides people into few by default
+    scope: str = ""  # the only group that the report is about; everyone if empty
+    settings: Settings = field(default_factory=Settings)
+    tables: dict[str, pd.DataFrame] = field(default_factory=dict, compare=False)  # those that have been read
+
+    def __getitem__(self, name: str) -> pd.DataFrame:
+        if name not in self.tables:
+            self.tables[name] = self._read(name)
+        return self.tables[name]
+
+    def has(self, *names: str) -> bool:
+        """Return whether the run has all of these tables, with rows in them."""
+        return all(len(self[name]) for name in names)
+
+    def of_model(self, name: str, model: str) -> pd.DataFrame:
+        """Return the rows of a table that are about a model; of estimates, those of free parameters alone."""
+        table = self[name]
+        rows = table[table["model"] == model] if len(table) else table
+        return rows[rows["standing"] == "free"] if "standing" in rows else rows
+
+    def _read(self, name: str) -> pd.DataFrame:
+        folder = self.recovery_folder if name in OF_RECOVERY else self.run.root
+        table = None if folder is None else read_if_there(folder / f"{name}.csv")
+        if table is None:
+            return pd.DataFrame()
+        if not self.scope:
+            return table
+        if name in OF_ALL_GROUPS:
+            return table[:0]
+        if name in OF_PEOPLE:
+            table = table[table["subject"].isin(set(self.subjects["subject"]))]
+        elif name in OF_GROUPS:  # a report about one group calls that one everyone
+            table = table[table["group"] == self.scope].assign(group=EVERYONE)
+        elif name == "exclusions":  # those who were left out have no group
+            table = table[~table["subject"].isin(set(self.everyone["subject"]) - set(self.subjects["subject"]))]
+        return table.reset_index(drop=True)
 
     # --- What the run says about itself
 
@@ -68,18 +97,30 @@ class CohortData:
     @property
     def study(self) -> str:
         """What the study is called."""
-        named = self.identity.get("protocol")
-        fallback = named.get("name", "") if isinstance(named, Mapping) else ""
+        fallback = named(self.identity, "protocol")
         return str(self.protocol.get("title") or self.protocol.get("name") or fallback or "study")
+
+    @property
+    def title(self) -> str:
+        """What the report is called."""
+        return self.settings.title or self.study
+
+    @cached_property
+    def files(self) -> tuple[tuple[str, str], ...]:
+        """The name and the SHA-256 of every file that a report may use."""
+        folders = {"": self.run.root, **({"recovery/": self.recovery_folder} if self.recovery_folder else {})}
+        return tuple(
+            (prefix + path.name, hashlib.sha256(path.read_bytes()).hexdigest())
+            for prefix, folder in folders.items()
+            for path in sorted([*folder.glob("*.csv"), *folder.glob("*.json")])
+        )
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 over the names and the bytes of all tables that a report may use."""
+        """SHA-256 over the names and the bytes of all of these files."""
         digest = hashlib.sha256()
-        folders = [self.run.root, *([self.recovery_folder] if self.recovery_folder else [])]
-        for folder in folders:
-            for path in sorted([*folder.glob("*.csv"), *folder.glob("*.json")]):
-                digest.update(path.name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
+        for name, own in self.files:
+            digest.update(name.removeprefix("recovery/").encode() + b"\0" + bytes.fromhex(own))
         return digest.hexdigest()
 
     @property
@@ -90,36 +131,35 @@ class CohortData:
     # --- People
 
     @cached_property
-    def everyone(self) -> pd.DataFrame:
-        """``subjects.csv``, whoever the report is about."""
+    def _covariates(self) -> pd.DataFrame:
         table = read_if_there(self.run.root / "subjects.csv")
         if table is None:
             where = f"run {plain(str(self.run.root), limit=200)}, table subjects.csv"
             raise InputError([Problem(where, "no such file", "a run of holmes-fit fit")])
-        if self.group_column is not None:
-            table["group"] = table[self.group_column].astype("str").fillna("")
         return table
+
+    @cached_property
+    def everyone(self) -> pd.DataFrame:
+        """``subjects.csv``, whoever the report is about; ``group`` is everyone's group where there are several."""
+        table, column = self._covariates, self.group_column
+        return table if column is None else table.assign(group=table[column].astype("str").fillna(""))
 
     @cached_property
     def group_column(self) -> str | None:
         """The covariate that makes the groups."""
-        table = read_if_there(self.run.root / "subjects.csv")
-        names = [] if table is None else [str(name) for name in table.columns.drop("subject")]
+        table = self._covariates
+        names = [str(name) for name in table.columns.drop("subject")]
         if self.grouping is not None:
             if self.grouping not in names:
                 allowed = f"a covariate of the run: {', '.join(names) or 'there are none'}"
                 raise InputError([Problem("option --by", repr(self.grouping), allowed, nearest(self.grouping, names))])
             return self.grouping
-        for name in names:
-            assert table is not None
-            values = table[name]
-            if not pd.api.types.is_numeric_dtype(values) and 2 <= values.nunique() <= MOST_GROUPS:
-                return name
-        return None
+        kinds = {name: table[name] for name in names if not pd.api.types.is_numeric_dtype(table[name])}
+        return next((name for name, values in kinds.items() if 2 <= values.nunique() <= MOST_GROUPS), None)
 
     @cached_property
     def subjects(self) -> pd.DataFrame:
-        """The people of the report and their covariates; ``group`` is their group where there are several."""
+        """The people of the report and their covariates."""
         table = self.everyone
         return table[table["group"] == self.scope].reset_index(drop=True) if self.scope else table
 
@@ -146,130 +186,25 @@ class CohortData:
 
     def within(self, group: str) -> CohortData:
         """Return the same for one group alone."""
-        return replace(self, grouping=self.group_column, scope=group)
-
-    # --- Tables of the fit
+        return replace(self, grouping=self.group_column, scope=group, tables={})
 
     @cached_property
-    def fits(self) -> Table:
-        """``fits.csv``: a row for each subject, model and parameter."""
-        return self._own("fits.csv")
-
-    @cached_property
-    def models(self) -> Table:
-        """``models.csv``: a row for each subject and model."""
-        return self._own("models.csv")
-
-    @cached_property
-    def trials_fitted(self) -> Table:
-        """``trials_fitted.csv``: predictions for each subject, trial and model, at the MAP."""
-        return self._own("trials_fitted.csv")
-
-    @cached_property
-    def trials(self) -> Table:
+    def trials(self) -> pd.DataFrame:
         """A row for each trial of everyone who was fitted with any model, in the order in which they learned.
 
-        ``subject``, ``restart``, ``trial``, ``position`` (from 1 within a learner), ``choice``, ``outcome``,
-        ``feedback``, ``group``.
+        ``position`` counts from 1 within a learner.
         """
-        table = self.trials_fitted
-        if table is None or not len(table):
-            return None
+        table = self["trials_fitted"]
+        if not len(table):
+            return pd.DataFrame(columns=TRIALS)
         first = table.groupby("subject", sort=False)["model"].transform("first")
-        kept = table.loc[table["model"] == first, ["subject", "restart", "trial", "choice", "outcome"]]
+        kept = table.loc[table["model"] == first, TRIALS[:5]]
         kept = kept.assign(feedback=table.loc[kept.index, "prediction_error"].notna())
         kept["position"] = kept.groupby(["subject", "restart"], sort=False).cumcount() + 1
         kept["group"] = kept["subject"].map(self.group_of).fillna("")
         return kept.reset_index(drop=True)
 
-    @cached_property
-    def trees(self) -> Table:
-        """``trees.csv``: the inferred tree of each subject, restart and model, at the MAP."""
-        return self._own("trees.csv")
-
-    @cached_property
-    def failures(self) -> Table:
-        """``failures.csv``: who could not be fitted with what, and why."""
-        return self._own("failures.csv")
-
-    @cached_property
-    def exclusions(self) -> Table:
-        """``exclusions.csv``: what the rules of the protocol took out; those who were left out have no group."""
-        table = read_if_there(self.run.root / "exclusions.csv")
-        if table is None or not self.scope:
-            return table
-        elsewhere = set(self.everyone["subject"]) - set(self.subjects["subject"])
-        return table[~table["subject"].isin(elsewhere)].reset_index(drop=True)
-
-    def record(self, model: str, subject: str) -> Record | None:
-        """Return everything that was kept about one person and model: the lattice of log-likelihoods, for instance."""
-        return self.run.load_record((model, subject))
-
-    # --- Tables of pooling
-
-    @cached_property
-    def group(self) -> Table:
-        """``group.csv``: means, spreads, effects and contrasts of the whole cohort."""
-        return read_if_there(self.run.root / "group.csv")
-
-    @cached_property
-    def pooled(self) -> Table:
-        """``pooled.csv``: each person's estimates under the group."""
-        return self._own("pooled.csv")
-
-    @cached_property
-    def pooling(self) -> Table:
-        """``pooling.csv``: whether each group model can be trusted."""
-        return read_if_there(self.run.root / "pooling.csv")
-
-    @cached_property
-    def behaviour(self) -> Table:
-        """``behaviour.csv``: right answers of the whole cohort by covariates, without a model."""
-        return read_if_there(self.run.root / "behaviour.csv")
-
-    # --- Tables of the comparison
-
-    @cached_property
-    def comparison(self) -> Table:
-        """``comparison.csv``: a row for each model, over everyone."""
-        return read_if_there(self.run.root / "comparison.csv")
-
-    @cached_property
-    def probabilities(self) -> Table:
-        """``model_probabilities.csv``: a row for each subject and model of the mixture."""
-        return self._own("model_probabilities.csv")
-
-    @cached_property
-    def frequencies(self) -> Table:
-        """``frequencies.csv``: the share of people whom each model describes, for everyone and each group."""
-        return self._of_scope("frequencies.csv")
-
-    @cached_property
-    def differences(self) -> Table:
-        """``frequency_differences.csv``: between groups."""
-        return None if self.scope else read_if_there(self.run.root / "frequency_differences.csv")
-
-    @cached_property
-    def prior_sensitivity(self) -> Table:
-        """``prior_sensitivity.csv``: evidences of the whole cohort under narrower and wider priors."""
-        return read_if_there(self.run.root / "prior_sensitivity.csv")
-
-    @cached_property
-    def mixture(self) -> Table:
-        """``mixture.csv``: whether the mixture can be trusted."""
-        return read_if_there(self.run.root / "mixture.csv")
-
-    @cached_property
-    def predictive(self) -> Table:
-        """``predictive.csv``: observed and simulated behaviour."""
-        return self._of_scope("predictive.csv")
-
-    @cached_property
-    def predictive_summary(self) -> Table:
-        """``predictive_summary.csv``: how far apart they are."""
-        return self._of_scope("predictive_summary.csv")
-
-    # --- Tables of the recovery study
+    # --- The recovery study
 
     @cached_property
     def recovery_folder(self) -> Path | None:
@@ -277,20 +212,20 @@ class CohortData:
         own = self.run.root / "recovery"
         return self.recovery_root or (own if (own / "recovery.csv").is_file() else None)
 
-    @cached_property
+    @property
     def recovery_label(self) -> str:
         """What a reader must be told about all of the recovery study; empty if nothing."""
-        return str(self._recovery_manifest("about").get("label", "") or "")
+        return str(self._recovery_manifest.get("about", {}).get("label", "") or "")
 
     @property
     def recovery_identity(self) -> Mapping[str, Any]:
         """Everything that the recovery study depends on; nothing where its tables were put together by hand."""
-        return self._recovery_manifest("identity")
+        return self._recovery_manifest.get("identity", {})
 
-    def _recovery_manifest(self, part: str) -> Mapping[str, Any]:
+    @cached_property
+    def _recovery_manifest(self) -> Mapping[str, Mapping[str, Any]]:
         content = {} if self.recovery_folder is None else _read_json(self.recovery_folder / "manifest.json")
-        found = content.get(part)
-        return found if isinstance(found, Mapping) else {}
+        return {name: part for name, part in content.items() if isinstance(part, Mapping)}
 
     @cached_property
     def recovery_notes(self) -> tuple[str, ...]:
@@ -303,84 +238,55 @@ class CohortData:
         facts: list[Any] = [record.facts.get("warnings") for record in records if record is not None]
         return tuple("; ".join(map(str, texts)) for texts in facts if texts)
 
-    @cached_property
-    def recovery(self) -> Table:
-        """``recovery.csv``: how well each estimator does, by model and parameter."""
-        return self._recovered("recovery.csv")
-
-    @cached_property
-    def recovery_people(self) -> Table:
-        """``recovery_people.csv``: truth and estimates of each simulated person."""
-        return self._recovered("recovery_people.csv")
-
-    @cached_property
-    def recovery_truth(self) -> Table:
-        """``truth.csv``: who was simulated, and whose trials they saw."""
-        return self._recovered("truth.csv")
-
-    @cached_property
-    def confusion(self) -> Table:
-        """``confusion.csv``: which model is chosen, by the one that made the choices."""
-        return self._recovered("confusion.csv")
-
-    @cached_property
-    def power(self) -> Table:
-        """``power.csv``: how often a study of that size finds a difference."""
-        return self._recovered("power.csv")
-
-    @cached_property
-    def calibration(self) -> Table:
-        """``sbc_summary.csv``: whether intervals hold the truth as often as they should."""
-        return self._recovered("sbc_summary.csv")
-
     # --- What follows from them
+
+    @property
+    def main_models(self) -> list[str]:
+        """The models of the question; the baselines, if no others were fitted."""
+        return [name for name in self.model_names if name not in BASELINES] or list(self.model_names)
+
+    @cached_property
+    def evidence(self) -> pd.DataFrame:
+        """The log evidence of everyone who was fitted with all models, a column for each model."""
+        if not self.has("models"):
+            return pd.DataFrame()
+        return self["models"].pivot_table(index="subject", columns="model", values="log_evidence").dropna()
 
     @cached_property
     def lead_model(self) -> str:
         """The best of the latent-cause models: the most frequent one, or without a comparison that of most evidence."""
-        fitted = [name for name in self.model_names if name not in BASELINES] or list(self.model_names)
-        if self.comparison is not None:
-            rows = self.comparison[self.comparison["model"].isin(fitted)].dropna(subset=["frequency"])
+        fitted = self.main_models
+        if self.has("comparison"):
+            rows = self["comparison"]
+            rows = rows[rows["model"].isin(fitted)].dropna(subset=["frequency"])
             if len(rows):
                 return str(rows.sort_values("frequency", ascending=False, kind="stable")["model"].iloc[0])
-        if self.models is not None and len(self.models):
-            wide = self.models.pivot_table(index="subject", columns="model", values="log_evidence").dropna()
-            own = wide.reindex(columns=fitted).sum().dropna()
-            if len(wide) and len(own):
-                return str(own.idxmax())
+        sums = self.evidence.reindex(columns=fitted).sum().dropna()
+        if len(self.evidence) and len(sums):
+            return str(sums.idxmax())
         return fitted[0] if fitted else ""
 
     @cached_property
     def warned(self) -> Mapping[str, tuple[str, ...]]:
         """What is to be known of people: by subject, the warnings of all models, "first look" left out."""
         found: dict[str, dict[str, None]] = {}
-        for table, column in ((self.models, "warning"), (self.failures, "reason")):
-            for _, row in table.iterrows() if table is not None else ():
+        for name, column, how in (("models", "warning", ""), ("failures", "reason", "not fitted, ")):
+            for row in self[name].to_dict("records"):
                 for text in str(row[column]).split(" | "):
                     if text and not text.startswith(FIRST_LOOK):
-                        entry = f"{row['model']}: {text if column == 'warning' else f'not fitted, {text}'}"
-                        found.setdefault(str(row["subject"]), {})[entry] = None
+                        found.setdefault(str(row["subject"]), {})[f"{row['model']}: {how}{text}"] = None
         return {subject: tuple(texts) for subject, texts in found.items()}
 
-    # --- Reading
+    def warned_of(self, subject: str, model: str) -> Iterator[str]:
+        """Give the warnings about a person that a model has."""
+        start = f"{model}: "
+        return (text.removeprefix(start) for text in self.warned.get(subject, ()) if text.startswith(start))
 
-    def _own(self, name: str) -> Table:
-        """Read a table with a column of subjects, for the people of the report."""
-        table = read_if_there(self.run.root / name)
-        if table is None or not self.scope:
-            return table
-        return table[table["subject"].isin(set(self.subjects["subject"]))].reset_index(drop=True)
 
-    def _of_scope(self, name: str) -> Table:
-        """Read a table with rows for everyone and for groups; a report about one group calls that one everyone."""
-        table = read_if_there(self.run.root / name)
-        if table is None or not self.scope:
-            return table
-        own = table[table["group"] == self.scope].assign(group=EVERYONE).reset_index(drop=True)
-        return own if len(own) else None
-
-    def _recovered(self, name: str) -> Table:
-        return None if self.recovery_folder is None else read_if_there(self.recovery_folder / name)
+def named(identity: Mapping[str, Any], part: str) -> str:
+    """Return the name of a part of an identity, such as the protocol; empty where it has none."""
+    found = identity.get(part)
+    return str(found.get("name", "")) if isinstance(found, Mapping) else ""
 
 
 def _read_json(path: Path) -> Mapping[str, Any]:

@@ -15,7 +15,7 @@ def people_table(data: CohortData) -> pd.DataFrame:
     """Return a row for each person who was fitted: trials, answers, missed answers, accuracy, share of answers 1."""
     trials = data.trials
     columns = ["subject", "group", "trials", "answered", "missed", "no_feedback", "accuracy", "answers_1", "outcomes_1"]
-    if trials is None:
+    if not len(trials):
         return pd.DataFrame(columns=columns)
     answered = trials["choice"].notna()
     known = answered & trials["outcome"].notna()
@@ -50,8 +50,6 @@ def learning_curve(data: CohortData, bins: int = BINS) -> pd.DataFrame:
     """
     trials = data.trials
     columns = ["group", "first", "last", "n_people", "mean", "lower", "upper"]
-    if trials is None:
-        return pd.DataFrame(columns=columns)
     known = trials.dropna(subset=["choice", "outcome"])
     if not len(known):
         return pd.DataFrame(columns=columns)

@@ -93,10 +93,10 @@ def shortened(text: object, size: float, width: float, weight: Weight = "normal"
     return _middle_out(words, low)
 
 
-def brief(name: object) -> str:
+def brief(name: object, longest: int = LONGEST) -> str:
     """Return a name as it stands in a sentence: whole, unless it is longer than names should be."""
     words = printable(name)
-    return words if len(words) <= LONGEST else _middle_out(words, LONGEST - 1)
+    return words if len(words) <= longest else _middle_out(words, longest - 1)
 
 
 def _middle_out(words: str, kept: int) -> str:

@@ -17,12 +17,10 @@ NAMED = 6  # people, at most, who are named in a warning; the appendix names all
 
 def noise_warnings(data: CohortData) -> tuple[str, ...]:
     """Name the people whose likelihood is noisy, model by model."""
-    if data.models is None:
-        return ()
     found = []
     for model in data.model_names:
-        rows = data.models[(data.models["model"] == model) & data.models["warning"].str.contains("noisy likelihood")]
-        if len(rows):
+        rows = data.of_model("models", model)
+        if len(rows) and len(rows := rows[rows["warning"].str.contains("noisy likelihood")]):
             found.append(
                 f"{model_label(model)}: the likelihood of {people(len(rows))} is noisy ({_named(rows['subject'])}). "
                 "Their evidence is uncertain by more than the preset allows, and their intervals do not include that."
@@ -32,10 +30,8 @@ def noise_warnings(data: CohortData) -> tuple[str, ...]:
 
 def failure_warnings(data: CohortData) -> tuple[str, ...]:
     """Name the people who could not be fitted, and why."""
-    if data.failures is None or not len(data.failures):
-        return ()
     found = []
-    for reason, rows in data.failures.groupby("reason", sort=False):
+    for reason, rows in data["failures"].groupby("reason", sort=False) if data.has("failures") else ():
         names = list(dict.fromkeys(rows["subject"]))
         models = listed([model_label(name) for name in dict.fromkeys(rows["model"])])
         found.append(f"{people(len(names))} could not be fitted with {models}: {printable(reason)} ({_named(names)}).")
@@ -44,14 +40,14 @@ def failure_warnings(data: CohortData) -> tuple[str, ...]:
 
 def answer_warnings(data: CohortData) -> tuple[str, ...]:
     """Name the people whose answers say little."""
-    if data.models is None:
+    if not data.has("models"):
         return ()
-    found = []
+    models, found = data["models"], []
     for start, meaning in (
         ("few answers", "so few answers that their estimates are mostly the prior"),
         ("all answers are", "the same answer on every trial, which says little about learning"),
     ):
-        names = list(dict.fromkeys(data.models.loc[data.models["warning"].str.contains(start), "subject"]))
+        names = list(dict.fromkeys(models.loc[models["warning"].str.contains(start), "subject"]))
         if names:
             found.append(f"{people(len(names))} gave {meaning} ({_named(names)}).")
     return tuple(found)
@@ -59,21 +55,20 @@ def answer_warnings(data: CohortData) -> tuple[str, ...]:
 
 def pooling_warnings(data: CohortData) -> tuple[str, ...]:
     """Say which group models did not converge, or depend on the lattice."""
-    if data.pooling is None or "warning" not in data.pooling:
-        return ()
-    rows = data.pooling[data.pooling["warning"] != ""]
     return tuple(
         sentence(f"group model of {model_label(row['model'])}: {printable(row['warning'])}")
-        for _, row in rows.iterrows()
+        for row in data["pooling"].to_dict("records")
+        if row.get("warning")
     )
 
 
 def mixture_warnings(data: CohortData) -> tuple[str, ...]:
     """Say whether the mixture of models, and leaving people out, can be trusted."""
-    if data.mixture is None:
-        return ()
-    rows = data.mixture[data.mixture["quantity"] == "warning"]
-    return tuple(sentence(f"mixture of models: {printable(text)}") for text in rows["explanation"] if text)
+    return tuple(
+        sentence(f"mixture of models: {printable(row['explanation'])}")
+        for row in data["mixture"].to_dict("records")
+        if row["quantity"] == "warning" and row["explanation"]
+    )
 
 
 def recovery_warnings(data: CohortData) -> tuple[str, ...]:

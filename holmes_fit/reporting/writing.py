@@ -4,27 +4,20 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from holmes_fit._support.atomic import check_outputs, written_whole
 from holmes_fit._support.errors import InputError, Problem, Problems, Quoted, check_kind, plain
-from holmes_fit.reporting.run_data import CohortData
+from holmes_fit.reporting.run_data import CohortData, named
 from holmes_fit.reporting.settings import Settings, check_pages, load_settings
+from holmes_fit.reporting.text import people, sentence
 from holmes_fit.runs.folder import HasRun, Run, run_of
 
 if TYPE_CHECKING:
-    from holmes_fit.reporting.book import Book
-
-
-# Pages have a grid of their own, and a layout engine would draw each of them twice. Letters that are not fitted to
-# pixels are as wide where they are measured as in the PDF. Names may hold dollar signs, which are not mathematics.
-RC: dict[Any, Any] = {
-    "figure.constrained_layout.use": False,
-    "text.hinting": "no_hinting",
-    "text.parse_math": False,
-}
+    from holmes_fit.reporting.blocks import About, Section
 
 
 def report(
@@ -91,13 +84,13 @@ def report(
     given = (pages,) if isinstance(pages, str) else pages  # whose letters would be pages otherwise
     chosen = tuple(given) if given is not None else settings.pages or known
     check_pages(chosen, known, "option --pages")
-    data = read_data(run, by, recovery)
+    data = replace(read_data(run, by, recovery), settings=settings)
     parts = _parts(data, Path(out), by)
     check_outputs(parts, force, suffixes=(".pdf",))
     folders = _figure_folders(parts, figures, by is not None, force)
     written = []
     for (path, part), folder in zip(parts.items(), folders, strict=True):
-        written += _write(path, part, settings, chosen, folder)
+        written += _write(path, part, chosen, folder)
     return [*parts, *written]
 
 
@@ -122,7 +115,7 @@ def read_data(
         problems.add(f"folder {plain(str(root), limit=200)}", Quoted(seen), "the folder of holmes-fit recover")
     problems.raise_if_any()
     data = CohortData(run, root, by)
-    seen, wanted = (_protocol_of(each) for each in (data.recovery_identity, data.identity))
+    seen, wanted = (plain(named(each, "protocol")) for each in (data.recovery_identity, data.identity))
     if seen and seen != wanted:
         where = f"folder {plain(str(data.recovery_folder), limit=200)}"
         raise InputError([Problem(where, f"a study of the protocol {seen}", f"one of {wanted}, as the run is")])
@@ -130,11 +123,6 @@ def read_data(
         seen = f"{len(data.all_groups)} values among {data.n_people} people"
         raise InputError([Problem("option --by", seen, "a covariate that makes groups of people")])
     return data
-
-
-def _protocol_of(identity: Mapping[str, Any]) -> str:
-    part = identity.get("protocol")
-    return plain(str(part.get("name", ""))) if isinstance(part, Mapping) else ""
 
 
 def _parts(data: CohortData, out: Path, by: str | None) -> dict[Path, CohortData]:
@@ -175,69 +163,49 @@ def _figure_folders(
     return [*folders]
 
 
-def _write(path: Path, data: CohortData, settings: Settings, chosen: Sequence[str], figures: Path | None) -> list[Path]:
+def _write(path: Path, data: CohortData, chosen: Sequence[str], figures: Path | None) -> list[Path]:
     """Write one PDF, and return the files of its figures."""
     from matplotlib import rc_context
-    from matplotlib.backends.backend_pdf import PdfPages
 
-    from holmes_fit.reporting.book import Book
-    from holmes_fit.reporting.exports import Exports
-    from holmes_fit.reporting.registry import PAGES
+    from holmes_fit.reporting.drawing import write_figures
+    from holmes_fit.reporting.engine import RC, pdf_of
+    from holmes_fit.reporting.registry import figures_of
     from holmes_fit.reporting.style import use_style
-    from holmes_fit.reporting.text import people
 
-    exports = Exports(figures)
-    title = settings.title or data.study
-    scope = f", {data.scope}" if data.scope else ""
-    with (
-        use_style(),
-        rc_context(RC),
-        written_whole(path) as temporary,
-        PdfPages(temporary, metadata=_metadata(title + scope, data)) as pdf,
-    ):
-        book = Book(
-            pdf,
-            running_head=f"{title}{scope} · {people(data.n_people)}",
-            foot=f"Made by holmes_fit {data.identity.get('holmes_fit', '')} from run {data.digest[:12]}",
-            alarm=_alarm(data),
-            exports=exports,
-            settings=settings,
-            contents=_contents(data, chosen),
-        )
-        for name in chosen:
-            if not book.contents[name]:
-                PAGES[name].build(data, book)
-        if all(book.contents.values()):
-            _nothing(book)
-        book.close()
-    return exports.written
+    with use_style(), rc_context(RC):
+        sections = sections_of(data, chosen)
+        pdf = pdf_of(sections, _about(data), data.run.manifest.begun)
+        with written_whole(path) as temporary:
+            temporary.write_bytes(pdf)
+        return [] if figures is None else write_figures(figures, figures_of(data, chosen), sections)
 
 
-def _contents(data: CohortData, chosen: Sequence[str]) -> dict[str, str]:
-    """Return why each page of the report is left out; nothing for pages that are in it."""
+def sections_of(data: CohortData, chosen: Sequence[str]) -> list[Section]:
+    """Return the chosen sections that the run has the results for; the summary says why others are left out."""
+    from holmes_fit.reporting.blocks import Section, Text
     from holmes_fit.reporting.registry import PAGES
 
-    return {name: PAGES[name].lacking(data) for name in chosen}
+    absent = {name: reason for name in chosen if (reason := PAGES[name].lacking(data))}
+    sections = {name: PAGES[name].section(data) for name in chosen if name not in absent}
+    if not sections:
+        nothing = Text("The run has no results for the pages that were asked for.", "finding")
+        return [Section("Nothing to show", [nothing, *map(Text, absent.values())])]
+    if "summary" in sections:
+        left_out = [f"Not in this report: {sentence(PAGES[name].title)} {reason}" for name, reason in absent.items()]
+        sections["summary"].blocks.extend(Text(text, "note") for text in left_out)
+    return [*sections.values()]
 
 
-def _nothing(book: Book) -> None:
-    book.begin("Nothing to show", "The run has no results for the pages that were asked for.")
-    for reason in book.contents.values():
-        book.words(reason)
+def _about(data: CohortData) -> About:
+    """Return head, foot and properties. Date and digest are those of the run: two reports of it have the same bytes."""
+    from holmes_fit.reporting.blocks import About
 
-
-def _alarm(data: CohortData) -> str:
-    from holmes_fit.reporting.text import sentence
-
-    return sentence(data.label)
-
-
-def _metadata(title: str, data: CohortData) -> dict[str, object]:
-    """Date and digest are those of the run, so that two reports of one run have the same bytes."""
-    return {
-        "Title": title,
-        "Subject": f"Cohort report of run {data.digest}",
-        "Keywords": f"holmes_fit; sha256 {data.digest}",
-        "CreationDate": data.run.manifest.begun,
-        "ModDate": None,
-    }
+    title = f"{data.title}{f', {data.scope}' if data.scope else ''}"
+    return About(
+        title,
+        subject=f"Cohort report of run {data.digest}",
+        keywords=("holmes_fit", f"sha256 {data.digest}"),
+        head=f"{title} · {people(data.n_people)}",
+        foot=f"Made by holmes_fit {data.identity.get('holmes_fit', '')} from run {data.digest[:12]}",
+        alarm=sentence(data.label),
+    )

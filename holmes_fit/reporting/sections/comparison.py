@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
 import pandas as pd
 
 from holmes_fit._support.numbers import MISSING, listed, probability, share
-from holmes_fit.reporting.book import Book, Column, Panel
+from holmes_fit.reporting.blocks import Block, Panel, Row, Section, Table, Text, Warnings, numbers, texts
 from holmes_fit.reporting.figures.axes import people_axis_height
 from holmes_fit.reporting.figures.comparison import (
     PAGE,
@@ -22,7 +22,7 @@ from holmes_fit.reporting.figures.comparison import (
     draw_probabilities,
 )
 from holmes_fit.reporting.names import BASELINES, model_label
-from holmes_fit.reporting.page import Page
+from holmes_fit.reporting.page import Figures, Page
 from holmes_fit.reporting.run_data import EVERYONE, CohortData
 from holmes_fit.reporting.text import brief, fixed, people, sentence, signed, whole
 from holmes_fit.reporting.warnings import failure_warnings, mixture_warnings, noise_warnings
@@ -32,40 +32,43 @@ SURE, FAVOURED = 0.95, 0.75  # protected exceedance probability
 HALF = 0.5
 MOST_SMALL_ROWS = 6  # shares of people in a small figure
 PRIOR_WIDTHS = (0.5, 1.0, 2.0)
+BESIDE = ("comparison_frequencies", "comparison_exceedance", "comparison_leave_one_out")
+SUMS = (
+    "Sums over people ± Monte Carlo errors. Share: frequency in the mixture; likeliest for: people, by posterior "
+    "probability in the mixture; most evidence: by their own evidence alone; RW: Rescorla–Wagner; Pareto k: people "
+    "for whom leaving out cannot be trusted."
+)
 
 
 def mixed_models(data: CohortData) -> list[str]:
     """Return the models of the mixture, the most frequent one last, so that it stands at the top of bars."""
-    assert data.probabilities is not None
-    inside = list(dict.fromkeys(data.probabilities["model"]))
+    inside = list(dict.fromkeys(data["model_probabilities"]["model"]))
     return sorted(inside, key=lambda name: (name == data.lead_model, inside.index(name)))
 
 
 def in_order(data: CohortData) -> list[str]:
     """Return people by their probability of the leading model, the highest first."""
-    assert data.probabilities is not None
-    rows = data.probabilities[data.probabilities["model"] == mixed_models(data)[-1]]
+    rows = data["model_probabilities"][data["model_probabilities"]["model"] == mixed_models(data)[-1]]
     ordered = rows.sort_values("probability", ascending=False, kind="stable")
     return [str(name) for name in ordered["subject"]]
 
 
 def probabilities_panel(data: CohortData, name: str = "comparison_people", small: bool = False) -> Panel:
     """Return the panel with each person's probabilities; a small one does without groups."""
-    assert data.probabilities is not None
     return Panel(
         name,
         partial(
             draw_probabilities,
-            table=data.probabilities,
+            table=data["model_probabilities"],
             models=mixed_models(data),
             order=in_order(data),
             group_of=data.group_of,
             groups=() if small else data.groups,
             counted=small,
         ),
-        "Which model describes whom: each person's probabilities",
+        "Which model describes whom" if small else "Which model describes whom: each person's probabilities",
         "Each bar is a person; the white line is at even odds." if small else "",
-        table=data.probabilities,
+        table=data["model_probabilities"],
     )
 
 
@@ -81,45 +84,72 @@ def _frequency_rows(data: CohortData) -> int:
 
 def frequencies_panel(data: CohortData, name: str = "comparison_frequencies", small: bool = False) -> Panel:
     """Return the panel with the shares of people; a small one does without groups where models are many."""
-    assert data.frequencies is not None
     models = mixed_models(data)[::-1]
     groups = () if small and _frequency_rows(data) > MOST_SMALL_ROWS else data.groups
+    table, in_groups = data["frequencies"], _models_in_groups(data)
     return Panel(
         name,
-        partial(
-            draw_frequencies, table=data.frequencies, models=models, groups=groups, in_groups=_models_in_groups(data)
-        ),
+        partial(draw_frequencies, table=table, models=models, groups=groups, in_groups=in_groups),
         "How many people each model describes",
         "Mean, 90% (thick) and 95% (thin) intervals. Dashed: all models equally frequent.",
-        table=data.frequencies,
+        table=table,
         share=1.35,
     )
 
 
-def build(data: CohortData, book: Book) -> None:
-    """Write the pages."""
-    assert data.probabilities is not None
-    models = mixed_models(data)
-    warnings = [*mixture_warnings(data), *noise_warnings(data), *failure_warnings(data)]
-    book.begin(TITLE, finding(data), words(data), warnings)
+def section(data: CohortData) -> Section:
+    """Return the page."""
+    models, drawn = mixed_models(data), {name: draw() for name, draw in figures(data).items()}
+    beside = [drawn[name] for name in BESIDE if name in drawn]
+    blocks: list[Block] = [
+        Text(finding(data), "finding"),
+        Text(words(data)),
+        Warnings([*mixture_warnings(data), *noise_warnings(data), *failure_warnings(data)]),
+    ]
     if len(models) > 1:
-        book.row(88 if data.groups else 80, [probabilities_panel(data)])
-        book.y += 10
-        book.row(88 + people_axis_height(in_order(data), PAGE), [_evidence_panel(data, models)])
+        names = people_axis_height(in_order(data), PAGE)
+        blocks += [
+            Row([drawn["comparison_people"]], 58, 90),
+            Row([drawn["comparison_evidence"]], 56 + names, 90 + names),
+        ]
     else:
-        book.words(f"Only {model_label(models[0])} was in the mixture, so there is nothing to weigh it against.")
-    _group_row(data, book)
-    if data.groups and data.differences is not None and len(data.differences):
-        _differences(data, book)
-    if data.comparison is not None:
-        _table(data, book)
+        blocks.append(
+            Text(f"Only {model_label(models[0])} was in the mixture, so there is nothing to weigh it against.")
+        )
+    if beside:
+        n_rows = max(_frequency_rows(data), len(data["comparison"]) + 3)
+        blocks.append(Row(beside, max(100, 34 + 11 * n_rows), max(130, 50 + 13 * n_rows)))
+    blocks += _differences(data)
+    if "comparison_groups" in drawn:
+        n_rows = len(_lead_differences(data))
+        blocks.append(Row([drawn["comparison_groups"]], 34 + 26 * n_rows))
+    return Section(TITLE, [*blocks, *_table(data)])
+
+
+def figures(data: CohortData) -> Figures:
+    """Return the figures that the mixture and the comparison allow."""
+    found: dict[str, Callable[[], Panel]] = {}
+    several, table = len(mixed_models(data)) > 1, data["comparison"]
+    if several:
+        found["comparison_people"] = partial(probabilities_panel, data)
+        found["comparison_evidence"] = partial(_evidence_panel, data)
+    if several and data.has("frequencies"):
+        found["comparison_frequencies"] = partial(frequencies_panel, data)
+    if data.has("comparison") and not data.scope:
+        if table["protected_exceedance"].notna().sum() > 1:
+            found["comparison_exceedance"] = partial(_exceedance_panel, data)
+        if table["loso_difference"].notna().sum() > 1:
+            found["comparison_leave_one_out"] = partial(_leave_one_out_panel, data)
+    if len(_lead_differences(data)) > 1:
+        found["comparison_groups"] = partial(_groups_panel, data)
+    return found
 
 
 def finding(data: CohortData) -> str:
     """Return what was found, in one sentence."""
     models = mixed_models(data)
     lead = models[-1]
-    rows = _rows(data.frequencies, lead)
+    rows = _row(data, "frequencies", lead)
     who = f"people in the group {brief(data.scope)}" if data.scope else "people"
     if len(models) == 1:
         return f"Only {model_label(lead)} was weighed: there is no other model to compare it with."
@@ -158,7 +188,7 @@ def _certainty(data: CohortData, lead: str, rows: pd.Series) -> float:
     """
     if data.scope:
         return SURE if rows["lower90"] > HALF else float((rows["mean"] - HALF) / (1 - HALF))
-    row = _model_row(data, lead)
+    row = _row(data, "comparison", lead)
     return np.nan if row is None else float(row["protected_exceedance"])
 
 
@@ -169,7 +199,7 @@ def words(data: CohortData) -> str:
         return ""
     lead = models[-1]
     parts = []
-    row = _model_row(data, lead)
+    row = _row(data, "comparison", lead)
     if row is not None and not data.scope and np.isfinite(row["protected_exceedance"]):
         draws = mixture_draws(data)
         parts.append(
@@ -177,8 +207,7 @@ def words(data: CohortData) -> str:
             f"{probability(row['protected_exceedance'], draws)} once chance is allowed for (protected exceedance)."
         )
     best, by_evidence, n = _best_for(data, lead)
-    assert data.probabilities is not None
-    sure = int((data.probabilities.groupby("subject")["probability"].max() > SURE).sum())
+    sure = int((data["model_probabilities"].groupby("subject")["probability"].max() > SURE).sum())
     parts.append(
         f"Person by person, it is the likeliest for {best} of {people(n)} by posterior probability in the mixture, and "
         f"for {by_evidence} by their own evidence alone; for {sure} of {n} one model or another has a posterior "
@@ -191,14 +220,12 @@ def words(data: CohortData) -> str:
 
 def _beyond_baselines(row: pd.Series | None, lead: str) -> str:
     """Say whether the leading model is worth its parameters: its evidence against that of the simplest models."""
-    known = {
-        name: float(row[f"over_{name}"])
-        for name in BASELINES
-        if row is not None and name != lead and np.isfinite(row[f"over_{name}"])
-    }
+    if row is None:
+        return ""
+    others = [name for name in BASELINES if name != lead]
+    known = {name: float(row[f"over_{name}"]) for name in others if np.isfinite(row[f"over_{name}"])}
     if not known:
         return ""
-    assert row is not None
     errors = {name: fixed(row[f"over_{name}_error"], 1) for name in known}
     told = listed(
         [f"{signed(value, 1)} ± {errors[name]} nats over {model_label(name)}" for name, value in known.items()]
@@ -210,9 +237,9 @@ def _beyond_baselines(row: pd.Series | None, lead: str) -> str:
 
 def _with_other_priors(data: CohortData) -> str:
     """Say which model would have been the most frequent with narrower and wider priors, by people's own evidences."""
-    if data.prior_sensitivity is None or not len(data.prior_sensitivity):
+    if not data.has("prior_sensitivity"):
         return ""
-    table = data.prior_sensitivity
+    table = data["prior_sensitivity"]
     best = table.loc[table.groupby("prior_width")["frequency"].idxmax()].sort_values("prior_width")
     told = [f"{model_label(row['model'])} ({share(row['frequency'])})" for _, row in best.iterrows()]
     if len(told) != len(PRIOR_WIDTHS):
@@ -227,32 +254,37 @@ def _with_other_priors(data: CohortData) -> str:
 
 def mixture_draws(data: CohortData) -> float:
     """Return how many effective draws the mixture has; without a limit where that is not known."""
-    if data.mixture is None:
-        return np.inf
-    found = data.mixture.loc[data.mixture["quantity"] == "ess_bulk", "value"]
-    return float(pd.to_numeric(found, errors="coerce").min()) if len(found) else np.inf
+    return _mixture(data).get("ess_bulk", np.inf)
+
+
+def _mixture(data: CohortData) -> dict[str, float]:
+    """Return what there is to know of the mixture, by name."""
+    if not data.has("mixture"):
+        return {}
+    table = data["mixture"]
+    return dict(zip(table["quantity"], pd.to_numeric(table["value"], errors="coerce"), strict=True))
 
 
 def _best_for(data: CohortData, model: str) -> tuple[int, int, int]:
     """Return for how many people a model is the likeliest in the mixture, for how many by evidence, and of how many."""
-    assert data.probabilities is not None
-    by_person = data.probabilities.groupby("subject")
+    by_person = data["model_probabilities"].groupby("subject")
     likeliest, best = (
-        int((data.probabilities.loc[by_person[name].idxmax(), "model"] == model).sum())
+        int((data["model_probabilities"].loc[by_person[name].idxmax(), "model"] == model).sum())
         for name in ("probability", "log_evidence")
     )
     return likeliest, best, by_person.ngroups
 
 
-def _evidence_panel(data: CohortData, models: list[str]) -> Panel:
-    assert data.probabilities is not None
+def _evidence_panel(data: CohortData) -> Panel:
+    models = mixed_models(data)
     lead, other = models[-1], _rival(data, models)
+    table = data["model_probabilities"]
     return Panel(
         "comparison_evidence",
-        partial(draw_evidence_differences, table=data.probabilities, above=lead, below=other, order=in_order(data)),
+        partial(draw_evidence_differences, table=table, above=lead, below=other, order=in_order(data)),
         f"Evidence of each person's choices for {model_label(lead)} over {model_label(other)}, in nats",
         "The same people in the same order as above. Lines: Monte Carlo errors. Grey band: odds below 20 to 1.",
-        table=data.probabilities,
+        table=table,
     )
 
 
@@ -262,94 +294,73 @@ def _rival(data: CohortData, models: list[str]) -> str:
     pair = {"holmes": "flat", "flat": "holmes"}.get(lead)
     if pair in models:
         return str(pair)
-    assert data.probabilities is not None
-    sums = data.probabilities.groupby("model")["log_evidence"].sum()
+    sums = data["model_probabilities"].groupby("model")["log_evidence"].sum()
     return str(sums.drop(lead).idxmax())
 
 
-def _group_row(data: CohortData, book: Book) -> None:
-    panels = []
-    height = 150.0
-    if data.frequencies is not None and len(mixed_models(data)) > 1:
-        panels.append(frequencies_panel(data))
-        height = max(height, 68 + 11 * _frequency_rows(data))
-    if data.comparison is not None and not data.scope:
-        table = data.comparison
-        if table["protected_exceedance"].notna().sum() > 1:
-            panels.append(
-                Panel(
-                    "comparison_exceedance",
-                    partial(draw_exceedance, comparison=table, draws=mixture_draws(data)),
-                    "Which model is the most frequent",
-                    "Bars: protected exceedance. Diamonds: unprotected. Dashed: .95.",
-                    share=0.9,
-                    table=table[["model", "exceedance", "protected_exceedance"]],
-                )
-            )
-        if table["loso_difference"].notna().sum() > 1:
-            columns = ["model", "loso", "loso_error", "loso_difference", "loso_difference_error", "loso_k_high"]
-            panels.append(
-                Panel(
-                    "comparison_leave_one_out",
-                    partial(
-                        draw_differences_of_models,
-                        comparison=table,
-                        column="loso_difference",
-                        error="loso_difference_error",
-                    ),
-                    "Predicting a person who was left out",
-                    "Log predictive density, against the best; lines: standard errors.",
-                    share=1.15,
-                    table=table[columns],
-                )
-            )
-            height = max(height, 90 + 15 * table["loso_difference"].notna().sum())
-    if panels:
-        book.row(height, panels)
+def _exceedance_panel(data: CohortData) -> Panel:
+    table = data["comparison"]
+    return Panel(
+        "comparison_exceedance",
+        partial(draw_exceedance, comparison=table, draws=mixture_draws(data)),
+        "Which model is the most frequent",
+        "Bars: protected exceedance. Diamonds: unprotected. Dashed: .95.",
+        share=0.9,
+        table=table[["model", "exceedance", "protected_exceedance"]],
+    )
 
 
-def _differences(data: CohortData, book: Book) -> None:
-    """Say how the leading model's share differs between two groups in a line, and draw it between several."""
-    assert data.differences is not None
-    lead = mixed_models(data)[-1]
-    rows = data.differences[data.differences["model"] == lead]
-    if len(rows) == 1:
-        row = rows.iloc[0]
-        shown, low, high = (signed(100 * row[name], 0) for name in ("mean", "lower", "upper"))
-        above, below = (brief(row[name]) for name in ("above", "below"))
-        book.y += 10
-        book.words(
-            f"Share of {model_label(lead)}, {above} minus {below}: {shown} points (95% interval {low} to "
+def _leave_one_out_panel(data: CohortData) -> Panel:
+    table, error = data["comparison"], "loso_difference_error"
+    return Panel(
+        "comparison_leave_one_out",
+        partial(draw_differences_of_models, comparison=table, column="loso_difference", error=error),
+        "Predicting a person who was left out",
+        "Log predictive density, against the best; lines: standard errors.",
+        share=1.15,
+        table=table[["model", "loso", "loso_error", "loso_difference", error, "loso_k_high"]],
+    )
+
+
+def _lead_differences(data: CohortData) -> pd.DataFrame:
+    """Return how the share of the leading model differs between groups."""
+    table = data["frequency_differences"]
+    return table[table["model"] == mixed_models(data)[-1]] if len(table) and data.groups else table[:0]
+
+
+def _groups_panel(data: CohortData) -> Panel:
+    lead, table = mixed_models(data)[-1], data["frequency_differences"]
+    return Panel(
+        "comparison_groups",
+        partial(draw_group_differences, table=table, model=lead, draws=mixture_draws(data)),
+        f"Does the share of {model_label(lead)} differ between groups?",
+        "Means and 95% intervals of the difference between two groups.",
+        table=table,
+    )
+
+
+def _differences(data: CohortData) -> list[Text]:
+    """Say how the leading model's share differs between two groups; between several, it is drawn."""
+    rows = _lead_differences(data)
+    if len(rows) != 1:
+        return []
+    row = rows.iloc[0]
+    shown, low, high = (signed(100 * row[name], 0) for name in ("mean", "lower", "upper"))
+    above, below = (brief(row[name]) for name in ("above", "below"))
+    return [
+        Text(
+            f"Share of {model_label(row['model'])}, {above} minus {below}: {shown} points (95% interval {low} to "
             f"{high}; above 0 with P = {probability(row['probability_above_0'], mixture_draws(data))})."
         )
-    if len(rows) > 1:
-        panel = Panel(
-            "comparison_groups",
-            partial(draw_group_differences, table=data.differences, model=lead, draws=mixture_draws(data)),
-            f"Does the share of {model_label(lead)} differ between groups?",
-            "Means and 95% intervals of the difference between two groups.",
-            table=data.differences,
-        )
-        book.row(76 + 26 * len(rows), [panel])
-
-
-def _table(data: CohortData, book: Book) -> None:
-    assert data.comparison is not None
-    book.need(60 + 9 * len(data.comparison))
-    if data.scope:
-        book.heading("The whole cohort, all groups")
-    columns = [
-        Column("model"),
-        Column("people", right=True),
-        Column("share", right=True),
-        Column("likeliest for", right=True),
-        Column("most evidence", right=True),
-        Column("log evidence", right=True),
-        Column("over bias", right=True),
-        Column("over RW", right=True),
-        Column("hit rate", right=True),
-        Column("Pareto k > .7", right=True),
     ]
+
+
+def _table(data: CohortData) -> Iterator[Block]:
+    if not data.has("comparison"):
+        return
+    if data.scope:
+        yield Text("The whole cohort, all groups", "heading")
+    heads = ("people", "share", "likeliest for", "most evidence", "log evidence", "over bias", "over RW")
     rows = [
         [
             model_label(row["model"]),
@@ -363,15 +374,11 @@ def _table(data: CohortData, book: Book) -> None:
             fixed(row["hit_rate"], 3),
             whole(row["loso_k_high"]),
         ]
-        for _, row in data.comparison.iterrows()
+        for _, row in data["comparison"].iterrows()
     ]
-    book.table(columns, rows)
-    book.note(
-        "Sums over people ± Monte Carlo errors. Share: frequency in the mixture; likeliest for: people, by posterior "
-        "probability in the mixture; most evidence: by their own evidence alone; RW: Rescorla–Wagner; Pareto k: people "
-        "for whom leaving out cannot be trusted. "
-        + " ".join(text for text in (_mixture_note(data), _with_other_priors(data)) if text)
-    )
+    yield Table([*texts("model"), *numbers(*heads, "hit rate", "Pareto k > .7")], rows)
+    notes = (SUMS, _mixture_note(data), _with_other_priors(data))
+    yield Text(" ".join(text for text in notes if text), "note")
 
 
 def _with_error(row: pd.Series, name: str) -> str:
@@ -380,40 +387,35 @@ def _with_error(row: pd.Series, name: str) -> str:
 
 
 def _mixture_note(data: CohortData) -> str:
-    if data.mixture is None:
+    values = _mixture(data)
+    if not values:
         return ""
-    values = dict(zip(data.mixture["quantity"], pd.to_numeric(data.mixture["value"], errors="coerce"), strict=True))
 
     def shown(name: str, places: int) -> str:
-        return fixed(float(values[name]), places) if name in values else MISSING
+        return fixed(values.get(name, np.nan), places)
 
     return (
         f"Mixture: {shown('divergences', 0)} divergences, R-hat {shown('r_hat', 3)}, effective draws "
         f"{shown('ess_bulk', 0)} (bulk) and {shown('ess_tail', 0)} (tail); Bayesian omnibus risk "
-        f"{probability(float(values.get('omnibus_risk', np.nan)), mixture_draws(data))}."
+        f"{probability(values.get('omnibus_risk', np.nan), mixture_draws(data))}."
     )
 
 
-def _rows(table: pd.DataFrame | None, model: str) -> pd.Series | None:
-    if table is None:
+def _row(data: CohortData, name: str, model: str) -> pd.Series | None:
+    """Return what a table says of a model and everyone; nothing where it has no such row."""
+    if not data.has(name):
         return None
-    rows = table[(table["model"] == model) & (table["group"] == EVERYONE)]
-    return rows.iloc[0] if len(rows) else None
-
-
-def _model_row(data: CohortData, model: str) -> pd.Series | None:
-    if data.comparison is None:
-        return None
-    rows = data.comparison[data.comparison["model"] == model]
+    table = data[name]
+    rows = table[(table["model"] == model) & (table.get("group", EVERYONE) == EVERYONE)]
     return rows.iloc[0] if len(rows) else None
 
 
 def _lacking(data: CohortData) -> str:
-    if data.probabilities is None or not len(data.probabilities):
+    if not data.has("model_probabilities"):
         return "The models were not compared: run holmes-fit compare RUN."
     if len(data.model_names) == 1:
         return f"Only {model_label(data.lead_model)} was fitted, and there is nothing to weigh it against."
     return ""
 
 
-COMPARISON = Page("comparison", TITLE, build, _lacking)
+COMPARISON = Page("comparison", TITLE, section, figures, _lacking)

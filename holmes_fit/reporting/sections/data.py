@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from holmes_fit._support.numbers import listed, share
-from holmes_fit.reporting.book import GUTTER, LEADING, SMALL, Book, Column, Panel
+from holmes_fit.reporting.blocks import Block, Panel, Row, Section, Table, Text, Warnings, numbers, texts
 from holmes_fit.reporting.figures.data import draw_learning_curves, draw_strip
-from holmes_fit.reporting.page import Page
+from holmes_fit.reporting.page import Figures, Page
 from holmes_fit.reporting.run_data import CohortData
 from holmes_fit.reporting.scores import group_rows, learning_curve, people_table
 from holmes_fit.reporting.text import brief, count, fixed, people
@@ -18,73 +18,63 @@ from holmes_fit.reporting.warnings import answer_warnings, failure_warnings
 
 TITLE = "Data"
 MOST_EXCLUSIONS = 20  # on this page; the appendix has all
-MOST_KEPT = 6  # exclusions for which figures make room
+EXCLUSION = ("subject", "rule", "seen", "allowed", "consequence")
 
 
-def build(data: CohortData, book: Book) -> None:
-    """Write the page."""
-    persons, curve = people_table(data), learning_curve(data)
-    book.begin(
-        TITLE, _finding(persons, curve), _words(data, persons), [*failure_warnings(data), *answer_warnings(data)]
+def section(data: CohortData) -> Section:
+    """Return the page."""
+    persons, drawn = people_table(data), figures(data)
+    curves, *strips = (draw() for draw in drawn.values())
+    return Section(
+        TITLE,
+        [
+            Text(_finding(persons, learning_curve(data)), "finding"),
+            Text(_words(data, persons)),
+            Warnings([*failure_warnings(data), *answer_warnings(data)]),
+            Row([curves], 120, 190),
+            Row(strips, 105, 160),
+            _group_table(data, persons),
+            *_exclusions(data),
+        ],
     )
-    curves, strips = _heights(book.room - _tables_height(data))
-    book.row(curves, [learning_panel(data, curve)])
-    book.row(strips, _strips(data, persons))
-    _group_table(data, book, persons)
-    _exclusions(data, book)
 
 
-def _heights(room: float) -> tuple[float, float]:
-    """Return how high the curves and the strips are: a little lower where that leaves the tables on their page."""
-    both = room - 2 * GUTTER
-    curves = float(np.clip(0.53 * both, 160, 225))
-    return curves, float(np.clip(both - curves, 155, 195))
-
-
-def _tables_height(data: CohortData) -> float:
-    """Return how many points the tables below the figures take; a long one goes on on the next page."""
-    line = SMALL * LEADING
-    groups = line * (4 + 1 + len(data.groups))
-    n_out = 0 if data.exclusions is None else len(data.exclusions)
-    return groups + (line * (8 + n_out) if 0 < n_out <= MOST_KEPT else 0.0)
-
-
-def _strips(data: CohortData, persons: pd.DataFrame) -> list[Panel]:
-    """Return the panels with a point for each person; none about missed answers where there are none."""
+def figures(data: CohortData) -> Figures:
+    """Return the learning curves, and panels with a point for each person; of missed answers where there are any."""
+    persons = people_table(data)
     outcomes = float(persons["outcomes_1"].mean())
     shares = persons.assign(lost=persons["missed"] / persons["trials"])
-    strip = partial(draw_strip, people=shares, groups=data.groups)
-    panels = [
-        Panel(
-            "data_accuracy",
-            partial(strip, column="accuracy", line=0.5),
+    found: dict[str, tuple[str, float | None, str, str]] = {
+        "data_accuracy": (
+            "accuracy",
+            0.5,
             "Answers that equal the outcome",
             "Points are people; the mark beside them is their mean with its 95% interval. Dashed: chance.",
-            table=persons,
         ),
-        Panel(
-            "data_response_bias",
-            partial(strip, column="answers_1", line=outcomes),
+        "data_response_bias": (
+            "answers_1",
+            outcomes,
             "Response bias: answers that are 1",
             f"Dashed: the share of outcomes that were 1, {share(outcomes)}.",
-            table=persons,
         ),
-        Panel(
-            "data_missed",
-            partial(strip, column="lost"),
-            "Answers that were missed",
-            "Missed answers drop out of the likelihood and stay in the learning sequence.",
-            table=persons,
-        ),
-    ]
-    return panels if persons["missed"].any() else panels[:-1]
+    }
+    if persons["missed"].any():
+        words = "Missed answers drop out of the likelihood and stay in the learning sequence."
+        found["data_missed"] = ("lost", None, "Answers that were missed", words)
+
+    def strip(name: str) -> Panel:
+        column, line, title, caption = found[name]
+        draw = partial(draw_strip, people=shares, groups=data.groups, column=column, line=line)
+        return Panel(name, draw, title, caption, table=persons)
+
+    return {"data_learning_curves": partial(learning_panel, data), **{name: partial(strip, name) for name in found}}
 
 
-def learning_panel(data: CohortData, curve: pd.DataFrame) -> Panel:
+def learning_panel(data: CohortData, name: str = "data_learning_curves") -> Panel:
     """Return the panel with the learning curves."""
-    how = "by group, means over people" if data.groups else "mean over people"
+    curve, how = learning_curve(data), "by group, means over people" if data.groups else "mean over people"
     return Panel(
-        "data_learning_curves",
+        name,
         partial(draw_learning_curves, curve=curve, groups=data.groups),
         "Answers that equal the outcome, over trials",
         f"Parts of the learning sequence, {how}; bands are 95% intervals over people.",
@@ -95,8 +85,7 @@ def learning_panel(data: CohortData, curve: pd.DataFrame) -> Panel:
 def _finding(persons: pd.DataFrame, curve: pd.DataFrame) -> str:
     if not len(persons):
         return "There is nobody who could be fitted."
-    who = people(len(persons))
-    start = f"{who} gave {count(persons['answered'].sum(), 'answer')}"
+    start = f"{people(len(persons))} gave {count(persons['answered'].sum(), 'answer')}"
     if not len(curve):
         return f"{start}; no outcome is known to score them by."
     first, last = curve[curve["first"] == curve["first"].min()], curve[curve["last"] == curve["last"].max()]
@@ -106,15 +95,14 @@ def _finding(persons: pd.DataFrame, curve: pd.DataFrame) -> str:
 
 
 def _words(data: CohortData, persons: pd.DataFrame) -> str:
-    trials = persons["trials"]
-    parts = []
+    trials, parts = persons["trials"], []
     if len(persons):
         span = f"{trials.min():,}" if trials.min() == trials.max() else f"{trials.min():,} to {trials.max():,}"
         parts.append(f"Each person had {span} trials; {_missed(int(persons['missed'].sum()), int(trials.sum()))}.")
     if data.groups:
         sizes = [f"{brief(group)} ({(persons['group'] == group).sum()})" for group in data.groups]
         parts.append(f"Groups: {listed(sizes)}.")
-    n_out = 0 if data.exclusions is None else data.exclusions["subject"].nunique()
+    n_out = data["exclusions"]["subject"].nunique() if data.has("exclusions") else 0
     parts.append(
         "Nobody was excluded by the rules of the protocol."
         if not n_out
@@ -129,44 +117,31 @@ def _missed(n: int, n_trials: int) -> str:
     return f"{count(n, 'answer')} ({share(n / n_trials)}) {'was' if n == 1 else 'were'} missed"
 
 
-def _group_table(data: CohortData, book: Book, persons: pd.DataFrame) -> None:
-    columns = [
-        Column("who"),
-        Column("people", right=True),
-        Column("trials", right=True),
-        Column("answers", right=True),
-        Column("missed", right=True),
-        Column("no feedback", right=True),
-        Column("accuracy", right=True),
-        Column("answers 1", right=True),
-    ]
+def _group_table(data: CohortData, persons: pd.DataFrame) -> Table:
+    heads = ("people", "trials", "answers", "missed", "no feedback", "accuracy", "answers 1")
     rows = []
     for name, own in group_rows(persons, data.groups):
         sums = [f"{own[column].sum():,}" for column in ("trials", "answered", "missed", "no_feedback")]
         rows.append([name, f"{len(own):,}", *sums, fixed(own["accuracy"].mean(), 3), fixed(own["answers_1"].mean(), 3)])
-    book.table(columns, rows)
+    return Table([*texts("who"), *numbers(*heads)], rows)
 
 
-def _exclusions(data: CohortData, book: Book) -> None:
-    if data.exclusions is None or not len(data.exclusions):
-        return
-    book.heading("Taken out by the rules of the protocol")
-    table = data.exclusions.head(MOST_EXCLUSIONS)
-    columns = [
-        Column("person"),
-        Column("rule"),
-        Column("seen", wraps=True),
-        Column("allowed", wraps=True),
-        Column("consequence", wraps=True),
-    ]
-    names = ("subject", "rule", "seen", "allowed", "consequence")
-    book.table(columns, [[str(row[name]) for name in names] for _, row in table.iterrows()])
-    if len(data.exclusions) > len(table):
-        book.note(f"And {len(data.exclusions) - len(table)} more, in the appendix.")
+def _exclusions(data: CohortData) -> list[Block]:
+    if not data.has("exclusions"):
+        return []
+    n_more = len(data["exclusions"]) - MOST_EXCLUSIONS
+    more = [Text(f"And {n_more} more, in the appendix.", "note")] if n_more > 0 else []
+    return [Text("Taken out by the rules of the protocol", "heading"), exclusion_table(data, MOST_EXCLUSIONS), *more]
+
+
+def exclusion_table(data: CohortData, most: int | None = None, size: float = 7.5) -> Table:
+    """Return whom or what the rules have taken out, and why."""
+    rows = data["exclusions"].head(most)[list(EXCLUSION)] if most else data["exclusions"][list(EXCLUSION)]
+    return Table(texts("person", *EXCLUSION[1:]), rows.astype("str").to_numpy().tolist(), size=size)
 
 
 def _lacking(data: CohortData) -> str:
-    return "" if data.trials is not None else "The run has no trials that were fitted."
+    return "" if len(data.trials) else "The run has no trials that were fitted."
 
 
-DATA = Page("data", TITLE, build, _lacking)
+DATA = Page("data", TITLE, section, figures, _lacking)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from holmes_fit._support.numbers import listed
-from holmes_fit.reporting.book import Book
+from holmes_fit.reporting.blocks import Section, Text, Warnings
 from holmes_fit.reporting.names import parameter_label
 from holmes_fit.reporting.page import Page
 from holmes_fit.reporting.run_data import CohortData
@@ -18,16 +18,19 @@ from holmes_fit.reporting.text import brief, count, number, people, printable, s
 TITLE = "Methods"
 
 
-def build(data: CohortData, book: Book) -> None:
-    """Write the page."""
-    warnings = [sentence(data.label)] if data.label else []
-    book.begin(TITLE, "How these results were made, ready to paste into a paper.", "", warnings)
+def section(data: CohortData) -> Section:
+    """Return the page."""
     paragraphs = methods_text(data)
-    for text in paragraphs:
-        book.words(text, size=8.5)
-    book.heading("References")
-    for reference in references(" ".join(paragraphs)):
-        book.words(reference, size=7.5)
+    return Section(
+        TITLE,
+        [
+            Text("How these results were made, ready to paste into a paper.", "finding"),
+            Warnings([sentence(data.label)] if data.label else []),
+            *map(Text, paragraphs),
+            Text("References", "heading"),
+            *(Text(entry, "reference") for entry in references(" ".join(paragraphs))),
+        ],
+    )
 
 
 def methods_text(data: CohortData) -> list[str]:
@@ -113,9 +116,9 @@ def _estimation(data: CohortData) -> str:
 
 def _priors(data: CohortData) -> list[str]:
     """Return the prior of each free parameter, models that share one together."""
-    if data.fits is None:
+    if not data.has("fits"):
         return []
-    rows = data.fits[data.fits["standing"] == "free"].drop_duplicates(["parameter", "prior", "low", "high"])
+    rows = data["fits"][data["fits"]["standing"] == "free"].drop_duplicates(["parameter", "prior", "low", "high"])
     return [
         f"{parameter_label(row['parameter'])}, {prior_words(str(row['prior']))}, between {row['low']:g} and "
         f"{row['high']:g}"
@@ -132,9 +135,9 @@ def prior_words(text: str) -> str:
 
 
 def _fixed(data: CohortData) -> list[str]:
-    if data.fits is None:
+    if not data.has("fits"):
         return []
-    rows = data.fits[data.fits["standing"] != "free"].drop_duplicates(["model", "parameter"])
+    rows = data["fits"][data["fits"]["standing"] != "free"].drop_duplicates(["model", "parameter"])
     found: dict[str, None] = {}
     for _, row in rows.iterrows():
         what = f"at {number(row['ml'])}" if row["standing"] == "fixed" else str(row["standing"])
@@ -144,16 +147,16 @@ def _fixed(data: CohortData) -> list[str]:
 
 def _group(data: CohortData) -> str:
     parts = []
-    if data.group is not None:
+    if data.has("group"):
         parts.append(told.POOLING)
-        if data.pooling is not None:
-            formulas = [text for text in dict.fromkeys(data.pooling["formulas"]) if text and text != "[]"]
-            parts += [f"Covariates entered as: {printable('; '.join(formulas))}."] if formulas else []
-    if data.comparison is not None:
+        known = [row["formulas"] for row in data["pooling"].to_dict("records")]
+        formulas = [text for text in dict.fromkeys(known) if text and text != "[]"]
+        parts += [f"Covariates entered as: {printable('; '.join(formulas))}."] if formulas else []
+    if data.has("comparison"):
         parts.append(told.COMPARISON)
-    if data.recovery is not None:
+    if data.has("recovery"):
         parts.append(told.RECOVERY.format(how_made=how_made(data)))
-    if data.calibration is not None and data.calibration["verdict"].isin(["passes", "fails"]).any():
+    if data.has("sbc_summary") and data["sbc_summary"]["verdict"].isin(["passes", "fails"]).any():
         parts.append(told.CALIBRATION)
     return " ".join(parts)
 
@@ -168,4 +171,4 @@ def _software(data: CohortData) -> str:
     )
 
 
-METHODS = Page("methods", TITLE, build)
+METHODS = Page("methods", TITLE, section)

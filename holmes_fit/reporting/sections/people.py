@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
@@ -13,21 +14,20 @@ from matplotlib.axes import Axes
 from scipy.special import logsumexp
 
 from holmes_fit._support.numbers import listed, share
-from holmes_fit.reporting.book import BOTTOM, GUTTER, TOP, Book, Panel
+from holmes_fit.reporting.blocks import Grid, Panel, Section, Text
 from holmes_fit.reporting.figures.people import Person, Surface, draw_people_key, draw_person
 from holmes_fit.reporting.names import BASELINES, model_color, model_label
-from holmes_fit.reporting.page import Page
+from holmes_fit.reporting.page import Figures, Page
 from holmes_fit.reporting.run_data import CohortData
-from holmes_fit.reporting.text import people, printable, sentence
+from holmes_fit.reporting.text import people, sentence
 from holmes_fit.runs.records import Record
 
 TITLE = "People"
 FEW_PEOPLE, FEW_ON_A_PAGE = 30, 12  # up to as many have larger cells
 MOST_BY_COLUMNS = {1: 5, 2: 16, 3: 39, 4: 60}  # how many columns there are for how many people on a page
 HIGHEST = {1: 120.0, 2: 84.0, 3: 84.0, 4: 84.0}  # cell by the number of columns, in points, as all below
-GAP = 12.0
-KEY = 14.0
-HEADING = 30.0
+LOWEST = 0.85  # of the height that cells could have, where that saves a page
+GAP, KEY, ROOM = 12.0, 14.0, 690.0
 MAPPED = ("alpha", "omega")  # across and up
 
 CELLS = "One cell is one person{which}. Ticks are answers; dots are what the model predicts before each of them."
@@ -51,10 +51,10 @@ class Best(NamedTuple):
 def best_models(data: CohortData) -> dict[str, Best]:
     """Return everyone's best model: by its probability where models were compared, by its evidence otherwise."""
     found: dict[str, Best] = {}
-    for table, column in ((data.models, "log_evidence"), (data.probabilities, "probability")):
-        if table is None or not len(table):
+    for name, column in (("models", "log_evidence"), ("model_probabilities", "probability")):
+        if not data.has(name):
             continue
-        known = table.dropna(subset=[column])
+        known = data[name].dropna(subset=[column])
         for _, row in known.loc[known.groupby("subject", sort=False)[column].idxmax()].iterrows():
             probability = float(row[column]) if column == "probability" else np.nan
             found[str(row["subject"])] = Best(str(row["model"]), probability)
@@ -80,86 +80,69 @@ def _by_numbers(name: str) -> list[tuple[bool, int, str]]:
 
 
 def _lacking(data: CohortData) -> str:
-    if data.trials_fitted is None or data.models is None or data.fits is None:
-        return "There are no fits of single people in the run."
-    return ""
+    return "" if data.has("trials_fitted", "models", "fits") else "There are no fits of single people in the run."
 
 
-def _build(data: CohortData, book: Book) -> None:
-    cells = Cells(data)
-    shown = {best.model for best in cells.best.values()}
-    with_map = any(model not in BASELINES for model in shown)
-    book.begin(TITLE, _finding(data, cells.best), _reading(data, shown, with_map))
-    _write_key(book, with_map)
-    columns, height = _sizes(data, book)
-    number = 0
-    for group, names in in_order(data):
+def section(data: CohortData) -> Section:
+    """Return the pages."""
+    cells, heads = Cells(data), {}
+    names: list[str] = []
+    for group, members in in_order(data):
         if data.groups:
-            _room_for(book, height + HEADING, with_map)
-            book.heading(f"{printable(group) or 'No group'}: {people(len(names))}")
-            book.y -= 4
-        while names:
-            _room_for(book, height, with_map)
-            rows = int((book.room + GAP) // (height + GAP))
-            here, names = names[: rows * columns], names[rows * columns :]
-            number += 1
-            panels = [Panel("person", _cell(cells.person(name), with_map)) for name in here]
-            table = cells.table(here) if book.exports.folder else None
-            book.grid(f"people_{number}", panels, columns, height, (0, 0, 0, 0), GAP, table)
+            heads[len(names)] = f"{group or 'No group'}: {people(len(members))}"
+        names += members
+    grid = _grid("people", cells, names)
+    return Section(
+        TITLE,
+        [
+            Text(_finding(data, cells.best), "finding"),
+            Text(_reading(data, cells)),
+            replace(grid, heads=heads, key=_key(cells)),
+        ],
+    )
 
 
-def _cell(person: Person, with_map: bool) -> Callable[[Axes], Axes]:
-    return partial(draw_person, person=person, with_map=with_map)
+def figures(data: CohortData) -> Figures:
+    """Return the key, and a grid for so many people of a group as share a page."""
+    cells, per_page = Cells(data), _per_page(data)
+    parts = [names[start : start + per_page] for _, names in in_order(data) for start in range(0, len(names), per_page)]
+
+    def part(place: int) -> Grid:
+        names = parts[place - 1]
+        return replace(_grid(f"people_{place}", cells, names), table=cells.table(names))
+
+    grids = {f"people_{place}": partial(part, place) for place in range(1, len(parts) + 1)}
+    return {"people_key": partial(_key, cells), **grids}
 
 
-def _reading(data: CohortData, shown: Collection[str], with_map: bool) -> str:
-    """Return how to read a cell, as far as it matters in this run."""
-    has_problems = data.trials_fitted is not None and bool((data.trials_fitted["restart"] != "").any())
-    problems = PROBLEMS if has_problems else ""
-    maps = MAPS if with_map else ""
-    which = MOST_EVIDENCE if data.probabilities is None else LIKELIEST
-    cells = CELLS.format(which=which if len(data.model_names) > 1 else "")
-    return f"{cells}{problems}{maps}{NO_MAPS if with_map and set(shown) & set(BASELINES) else ''}"
+def _key(cells: Cells) -> Panel:
+    return Panel("people_key", partial(draw_people_key, with_map=cells.with_map), height=KEY)
 
 
-def _sizes(data: CohortData, book: Book) -> tuple[int, float]:
-    """Return how many columns there are, and how high a cell is, so that so many people fill a page.
-
-    Cells are a little lower where that saves a page.
-    """
-    n_people, per_page = data.n_people, book.settings.people_per_page
-    wanted = min(per_page, FEW_ON_A_PAGE, max(1, n_people)) if n_people <= FEW_PEOPLE else per_page
+def _grid(name: str, cells: Cells, names: Sequence[str]) -> Grid:
+    """Return the cells of people; a little lower than they could be, where that saves a page."""
+    wanted = _per_page(cells.data)
     columns = next(columns for columns, most in MOST_BY_COLUMNS.items() if wanted <= most)
     rows = -(-wanted // columns)
-    room = TOP - BOTTOM - KEY - GUTTER
-    highest = min(HIGHEST[columns], (room + GAP) / rows - GAP)
-    groups = [-(-len(names) // columns) for _, names in in_order(data)]
-    head = HEADING if data.groups else 0.0
-    heights = [highest * part for part in (1.0, 0.95, 0.9, 0.85)]
-    return columns, min(heights, key=lambda height: (_n_pages(groups, height, head, book.room, room), -height))
+    highest = min(HIGHEST[columns], (ROOM + GAP) / rows - GAP)
+    panels = [Panel("person", partial(cells.draw, name=person)) for person in names]
+    return Grid(name, panels, columns, LOWEST * highest, highest, (0, 0, 0, 0), GAP)
 
 
-def _n_pages(rows_of_groups: Sequence[int], height: float, head: float, first: float, room: float) -> int:
-    """Return how many more pages groups of that many rows take, with so much room on the first and on all others."""
-    pages, left = 0, first
-    for rows in rows_of_groups:
-        for row in range(rows):
-            needed = height + (head if row == 0 else 0.0)
-            if left < needed:
-                pages, left = pages + 1, room
-            left -= needed + GAP
-    return pages
+def _per_page(data: CohortData) -> int:
+    """Return how many people share a page."""
+    few = min(FEW_ON_A_PAGE, max(1, data.n_people)) if data.n_people <= FEW_PEOPLE else data.settings.people_per_page
+    return min(few, data.settings.people_per_page)
 
 
-def _room_for(book: Book, height: float, with_map: bool) -> None:
-    """Begin a page with its key, unless there is room."""
-    if book.room < height:
-        book.new_page()
-        _write_key(book, with_map)
-
-
-def _write_key(book: Book, with_map: bool) -> None:
-    book.row(KEY, [Panel("people_key", partial(draw_people_key, with_map=with_map))])
+def _reading(data: CohortData, cells: Cells) -> str:
+    """Return how to read a cell, as far as it matters in this run."""
+    shown = {best.model for best in cells.best.values()}
+    problems = PROBLEMS if (data["trials_fitted"]["restart"] != "").any() else ""
+    which = LIKELIEST if data.has("model_probabilities") else MOST_EVIDENCE
+    words = CELLS.format(which=which if len(data.model_names) > 1 else "")
+    maps = f"{MAPS}{NO_MAPS if shown & set(BASELINES) else ''}" if cells.with_map else ""
+    return f"{words}{problems}{maps}"
 
 
 def _finding(data: CohortData, best: Mapping[str, Best]) -> str:
@@ -175,7 +158,7 @@ def _finding(data: CohortData, best: Mapping[str, Best]) -> str:
     if len(data.model_names) == 1:
         return f"{people(counts.iloc[0])}, fitted with {model_label(order[0])}{marked}."
     others = [f"{model_label(model)} for {counts[model]}" for model in order[1:]]
-    how = "has the most evidence" if data.probabilities is None else "is the likeliest model in the mixture"
+    how = "is the likeliest model in the mixture" if data.has("model_probabilities") else "has the most evidence"
     first = f"{model_label(order[0])} {how} for {counts[order[0]]} of {people(data.n_people)}"
     return sentence(f"{first}{f', {listed(others)}' if others else ''}{marked}")
 
@@ -192,22 +175,24 @@ class Cells:
 
     @cached_property
     def _rows(self) -> Mapping[Any, Any]:
-        assert self.data.trials_fitted is not None
-        return self.data.trials_fitted.groupby(["subject", "model"], sort=False).indices
+        return self.data["trials_fitted"].groupby(["subject", "model"], sort=False).indices
 
     @cached_property
     def _fit_rows(self) -> Mapping[Any, Any]:
-        assert self.data.fits is not None
-        return self.data.fits.groupby(["subject", "model"], sort=False).indices
+        return self.data["fits"].groupby(["subject", "model"], sort=False).indices
 
-    def _parameters(self, name: str, model: str) -> pd.DataFrame:
-        assert self.data.fits is not None
-        return self.data.fits.iloc[self._fit_rows.get((name, model), [])]
+    @cached_property
+    def with_map(self) -> bool:
+        """Whether anyone's best model may have a map."""
+        return any(best.model not in BASELINES for best in self.best.values())
+
+    def draw(self, ax: Axes, name: str) -> Axes:
+        """Draw the cell of a person."""
+        return draw_person(ax, self.person(name), self.with_map)
 
     def trials(self, name: str) -> pd.DataFrame:
         """Return the trials of a person under the best model."""
-        assert self.data.trials_fitted is not None
-        return self.data.trials_fitted.iloc[self._rows[name, self.best[name].model]]
+        return self.data["trials_fitted"].iloc[self._rows[name, self.best[name].model]]
 
     def table(self, names: Sequence[str]) -> pd.DataFrame | None:
         """Return what is drawn of these people, a row a trial."""
@@ -220,19 +205,20 @@ class Cells:
             return Person(name, warning="not fitted", reason=self._reason(name))
         model, probability = self.best[name]
         certain = f" {share(probability)}" if np.isfinite(probability) else ""
-        record = self.data.record(model, name)
+        record = self.data.run.load_record((model, name))
+        parameters = self.data["fits"].iloc[self._fit_rows.get((name, model), [])]
         return Person(
             name,
             model=f"{model_label(model)}{certain}",
             color=model_color(model, self.data.model_names),
             trials=self.trials(name),
-            surface=surface_of(record, self._parameters(name, model)) if record is not None else None,
+            surface=surface_of(record, parameters) if record is not None else None,
             warning=self._warning(name, model),
         )
 
     def _reason(self, name: str) -> str:
-        table = self.data.failures
-        own = [] if table is None else list(dict.fromkeys(table.loc[table["subject"] == name, "reason"]))
+        rows = self.data["failures"].to_dict("records")
+        own = list(dict.fromkeys(str(row["reason"]) for row in rows if row["subject"] == name))
         return sentence(f"No fit: {' '.join(own)}") if own else "The run has no fit of this person."
 
     def _warning(self, name: str, model: str) -> str:
@@ -273,4 +259,4 @@ def surface_of(record: Record, parameters: pd.DataFrame) -> Surface | None:
     return Surface(alpha, omega, averaged.T if is_turned else averaged, median, best)
 
 
-PEOPLE = Page("people", TITLE, _build, _lacking)
+PEOPLE = Page("people", TITLE, section, figures, _lacking)

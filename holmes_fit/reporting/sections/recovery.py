@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator
 from functools import partial
 from math import nan
 
 import pandas as pd
 
 from holmes_fit._support.numbers import listed, probability, share
-from holmes_fit.reporting.book import Book, Column, Panel
+from holmes_fit.reporting.blocks import Block, Break, Grid, Panel, Row, Section, Table, Text, Warnings, numbers, texts
 from holmes_fit.reporting.figures.recovery import (
     correlation_note,
     draw_confusion,
@@ -19,8 +19,8 @@ from holmes_fit.reporting.figures.recovery import (
 )
 from holmes_fit.reporting.identification import HELPS, WEAK, strength, tells_by_correlation
 from holmes_fit.reporting.names import BASELINES, model_color, model_label, parameter_label
-from holmes_fit.reporting.page import Page
-from holmes_fit.reporting.run_data import CohortData
+from holmes_fit.reporting.page import Figures, Page
+from holmes_fit.reporting.run_data import CohortData, named
 from holmes_fit.reporting.text import fixed, people, printable, whole
 from holmes_fit.reporting.warnings import noise_warnings, recovery_warnings
 
@@ -38,25 +38,44 @@ NO_RECOVERY = (
 )
 
 
-def build(data: CohortData, book: Book) -> None:
-    """Write the pages."""
-    book.begin(TITLE, finding(data), _words(data), [*recovery_warnings(data), *noise_warnings(data)])
-    panels = [*_confusion_panels(data), information_panel(data)]
-    book.row(200, panels[:3])
-    if _has_power(data):
-        _power(data, book)
+def section(data: CohortData) -> Section:
+    """Return the pages."""
+    drawn = {name: draw() for name, draw in figures(data).items()}
+    models = [panel for name, panel in drawn.items() if name.startswith("recovery_confusion")]
+    power = [panel for name, panel in drawn.items() if name.startswith("recovery_power")]
+    blocks: list[Block] = [
+        Text(finding(data), "finding"),
+        Text(_words(data)),
+        Warnings([*recovery_warnings(data), *noise_warnings(data)]),
+        Row([*models, drawn["recovery_information"]], 130, 190),
+    ]
+    if power:  # the first page has its fill of models, so that parameters begin on a page of their own
         words = f"{ESTIMATES} {_weakly_identified(data)}".rstrip()
-        book.begin(TITLE, _weakest(data) or NO_CORRELATIONS, words, recovery_warnings(data))
-    if data.recovery_people is not None:
-        _recovery(data, book)
-    if data.calibration is not None and len(data.calibration):
-        _calibration(data, book)
+        blocks += [Row(power, 145, 220), Break(), Text(_weakest(data) or NO_CORRELATIONS, "finding"), Text(words)]
+        blocks += [Warnings(recovery_warnings(data))]
+    grids = [grid for grid in drawn.values() if isinstance(grid, Grid)]
+    return Section(TITLE, [*blocks, *grids, *_calibration(data)])
+
+
+def figures(data: CohortData) -> Figures:
+    """Return the confusion of models, what choices tell, power, and the recovery of each model's parameters."""
+    found: dict[str, Callable[[], Panel | Grid]] = {}
+    for criterion in CRITERIA:
+        if len(rows := _confused(data, criterion)):
+            name = f"recovery_confusion_{criterion}"
+            found[name] = partial(confusion_panel, data, rows, name)
+    found["recovery_information"] = partial(information_panel, data)
+    rules = dict.fromkeys(_shown_power(data)["rule"]) if data.has("power") else {}
+    found |= {f"recovery_power_{n}": partial(_power_panel, data, n, rule) for n, rule in enumerate(rules, 1) if n <= 2}
+    recovered = list(dict.fromkeys(data["recovery_people"]["model"])) if data.has("recovery_people") else []
+    shown = [name for name in recovered if name not in BASELINES] or recovered
+    return found | {f"recovery_{model}": partial(_recovery_grid, data, model) for model in shown}
 
 
 def finding(data: CohortData) -> str:
     """Return whether models can be told apart, or what can be said without a recovery study."""
     rows = confusion_rows(data)
-    if rows is not None:
+    if len(rows):
         right = rows[rows["truth"] == rows["chosen"]]
         told = [f"{share(row['share'])} of {model_label(row['truth'])} people" for _, row in right.iterrows()]
         guessing = share(1 / max(1, rows["chosen"].nunique()))
@@ -72,21 +91,20 @@ def finding(data: CohortData) -> str:
     return f"After a person's choices, the typical uncertainty is {listed(told)} of what it was before."
 
 
-def confusion_rows(data: CohortData) -> pd.DataFrame | None:
-    """Return the confusion of models by the best criterion that there is."""
-    if data.confusion is None:
-        return None
-    for criterion in CRITERIA:
-        rows = data.confusion[data.confusion["criterion"] == criterion]
-        if len(rows):
-            return rows
-    return None
+def _confused(data: CohortData, criterion: str) -> pd.DataFrame:
+    table = data["confusion"]
+    return table[table["criterion"] == criterion] if len(table) else table
+
+
+def confusion_rows(data: CohortData) -> pd.DataFrame:
+    """Return the confusion of models by the best criterion that there is; no rows if there is none."""
+    found = [_confused(data, criterion) for criterion in CRITERIA]
+    return next((rows for rows in found if len(rows)), data["confusion"][:0])
 
 
 def information_table(data: CohortData) -> pd.DataFrame:
     """Return each person's posterior SD over the prior SD, for the free parameters of the leading model."""
-    assert data.fits is not None
-    rows = data.fits[(data.fits["model"] == data.lead_model) & (data.fits["standing"] == "free")]
+    rows = data.of_model("fits", data.lead_model)
     table = rows[["subject", "parameter", "sd_on_scale", "prior_sd_on_scale"]].copy()
     return table.assign(ratio=table["sd_on_scale"] / table["prior_sd_on_scale"])
 
@@ -124,50 +142,33 @@ def confusion_panel(data: CohortData, rows: pd.DataFrame, name: str) -> Panel:
     )
 
 
-def _confusion_panels(data: CohortData) -> list[Panel]:
-    if data.confusion is None:
-        return []
-    found = []
-    for criterion in CRITERIA:
-        rows = data.confusion[data.confusion["criterion"] == criterion]
-        if len(rows):
-            found.append(confusion_panel(data, rows, f"recovery_confusion_{criterion}"))
-    return found[:2]
-
-
 def _words(data: CohortData) -> str:
     who = "People"
-    if data.recovery_people is not None:
-        sizes = data.recovery_people.groupby("model")["subject"].nunique()
+    if data.has("recovery_people"):
+        sizes = data["recovery_people"].groupby("model")["subject"].nunique()
         who = f"{people(sizes.max())} a model" if sizes.min() == sizes.max() else f"Up to {people(sizes.max())} a model"
     made = f"{who}, {how_made(data)}."
-    return made if _has_power(data) else f"{made} {_weakest(data)} {ESTIMATES} {_weakly_identified(data)}".rstrip()
+    return made if data.has("power") else f"{made} {_weakest(data)} {ESTIMATES} {_weakly_identified(data)}".rstrip()
 
 
 def how_made(data: CohortData) -> str:
     """Say on whose trials people were simulated, and whether they were fitted as the real ones were."""
-    study, truth = data.recovery_identity, data.recovery_truth
-    if not study or truth is None:
+    study, truth = data.recovery_identity, data["truth"]
+    if not study or not len(truth):
         return "simulated and fitted"
     is_copied = set(truth["like"]) <= set(data.everyone["subject"])
     trials = "the trials of this study" if is_copied else "trials that its protocol makes"
     is_alike = all(study.get(name) == data.identity.get(name) for name in ("preset", "observer"))
-    preset = study.get("preset")
-    name = printable(preset.get("name", "")) if isinstance(preset, Mapping) else "unknown"
-    fitted = "as the real ones were" if is_alike else f"otherwise than the real ones (preset {name})"
+    preset = printable(named(study, "preset") or "unknown")
+    fitted = "as the real ones were" if is_alike else f"otherwise than the real ones (preset {preset})"
     return f"simulated with {trials} and fitted {fitted}"
-
-
-def _has_power(data: CohortData) -> bool:
-    """Return whether the first page has its fill of models, so that parameters begin on a page of their own."""
-    return data.power is not None and len(data.power) > 0
 
 
 def _measured(data: CohortData, estimator: str, measure: str = "correlation") -> pd.DataFrame:
     """Return a measure of all parameters of the leading model, the lowest first."""
-    assert data.recovery is not None
-    rows = data.recovery[(data.recovery["measure"] == measure) & (data.recovery["estimator"] == estimator)]
-    return rows[rows["model"] == data.lead_model].dropna(subset=["value"]).sort_values("value", kind="stable")
+    rows = data.of_model("recovery", data.lead_model)
+    rows = rows[(rows["measure"] == measure) & (rows["estimator"] == estimator)]
+    return rows.dropna(subset=["value"]).sort_values("value", kind="stable")
 
 
 def _weakly_identified(data: CohortData) -> str:
@@ -212,84 +213,60 @@ def _least_removed(data: CohortData) -> str:
 
 def _estimator(data: CohortData) -> str:
     """Return the estimator to show: pooled where there is one."""
-    table = data.recovery_people
+    table = data["recovery_people"]
     for name in ESTIMATORS:
-        if table is not None and f"{name}_on_scale" in table and table[f"{name}_on_scale"].notna().any():
+        if f"{name}_on_scale" in table and table[f"{name}_on_scale"].notna().any():
             return name
     return "mean"
 
 
-def _recovery(data: CohortData, book: Book) -> None:
-    table = data.recovery_people
-    assert table is not None
-    estimator = _estimator(data)
-    for model in [name for name in dict.fromkeys(table["model"]) if name not in BASELINES] or list(
-        dict.fromkeys(table["model"])
-    ):
-        own = table[table["model"] == model]
-        cells = []
-        for parameter in dict.fromkeys(own["parameter"]):
-            rows = own[own["parameter"] == parameter]
-            note = ""
-            if data.recovery is not None:
-                scores = data.recovery[(data.recovery["model"] == model) & (data.recovery["parameter"] == parameter)]
-                note = correlation_note(scores, estimator)
-            draw = partial(
-                draw_recovery,
-                rows=rows,
-                estimator=estimator,
-                color=model_color(model, data.model_names),
-                note=note,
-            )
-            cells.append(Panel("", draw, parameter_label(parameter)))
-        book.need(190)
-        book.heading(f"{model_label(model)}: {ESTIMATORS[estimator]} (up) against the truth (across)")
-        pads = (30.0, 17.0, 4.0, 14.0)
-        book.grid(f"recovery_{model}", cells, max(4, min(5, len(cells))), 150.0, pads=pads, gap=8.0, table=own)
-    if data.recovery is not None:
-        book.exports.table("recovery", data.recovery)
-
-
-def _power(data: CohortData, book: Book) -> None:
-    """Show the pair of models that matters most: the leading one against its rival, by each rule."""
-    assert data.power is not None
-    table = data.power
-    pairs = list(dict.fromkeys(zip(table["model"], table["against"], strict=True)))
-    # Flat against HOLMES if they are there, from the side of the leading model.
-    model, against = max(pairs, key=lambda pair: (set(pair) == {"flat", "holmes"}, pair[0] == data.lead_model))
-    own = table[(table["model"] == model) & (table["against"] == against)]
-    panels = [
-        Panel(
-            f"recovery_power_{number}",
-            partial(draw_power, table=rows, by="frequency", name=share),
-            f"Power to find that {model_label(model)} is more frequent than {model_label(against)}: {printable(rule)}",
-            f"Lines: true shares of {model_label(model)}; at 50% power is the rate of false alarms. Bars: 95% "
-            "intervals.",
-            table=rows,
+def _recovery_grid(data: CohortData, model: str) -> Grid:
+    """Return a cell for each parameter of a model, with estimates against the truth."""
+    estimator, own, scores = _estimator(data), data.of_model("recovery_people", model), data.of_model("recovery", model)
+    cells = []
+    for parameter, rows in own.groupby("parameter", sort=False):
+        draw = partial(
+            draw_recovery,
+            rows=rows,
+            estimator=estimator,
+            color=model_color(model, data.model_names),
+            note=correlation_note(scores[scores["parameter"] == parameter], estimator),
         )
-        for number, (rule, rows) in enumerate(own.groupby("rule", sort=False), start=1)
-    ]
-    book.row(210, panels[:2])
+        cells.append(Panel("", draw, parameter_label(str(parameter))))
+    title = f"{model_label(model)}: {ESTIMATORS[estimator]} (up) against the truth (across)"
+    columns, pads = max(4, min(5, len(cells))), (30.0, 17.0, 4.0, 14.0)
+    return Grid(f"recovery_{model}", cells, columns, 120.0, 150.0, pads, heads={0: title}, table=own)
 
 
-def _calibration(data: CohortData, book: Book) -> None:
-    assert data.calibration is not None
-    table = data.calibration.dropna(subset=["chi2_p", "ecdf_p"], how="all")
-    if not len(table):
-        reasons = ", ".join(dict.fromkeys(data.calibration["verdict"]))
-        book.note(f"Calibration of the intervals: {printable(reasons)}.")
+def _shown_power(data: CohortData) -> pd.DataFrame:
+    """Return the power of the pair of models that matters most: flat against HOLMES, from the leading one's side."""
+    table = data["power"]
+    pairs = list(dict.fromkeys(zip(table["model"], table["against"], strict=True)))
+    model, against = max(pairs, key=lambda pair: (set(pair) == {"flat", "holmes"}, pair[0] == data.lead_model))
+    return table[(table["model"] == model) & (table["against"] == against)]
+
+
+def _power_panel(data: CohortData, place: int, rule: str) -> Panel:
+    table = _shown_power(data)
+    rows = table[table["rule"] == rule]
+    model, against = (model_label(str(rows[name].iloc[0])) for name in ("model", "against"))
+    return Panel(
+        f"recovery_power_{place}",
+        partial(draw_power, table=rows, by="frequency", name=share),
+        f"Power to find that {model} is more frequent than {against}: {printable(rule)}",
+        f"Lines: true shares of {model}; at 50% power is the rate of false alarms. Bars: 95% intervals.",
+        table=rows,
+    )
+
+
+def _calibration(data: CohortData) -> Iterator[Block]:
+    if not data.has("sbc_summary"):
         return
-    book.need(110)
-    book.heading("Calibration (simulation-based): are intervals as wide as they should be?")
-    columns = [
-        Column("level"),
-        Column("model"),
-        Column("parameter"),
-        Column("n", right=True),
-        Column("p (χ²)", right=True),
-        Column("p (ECDF)", right=True),
-        Column("verdict"),
-    ]
+    table = data["sbc_summary"].dropna(subset=["chi2_p", "ecdf_p"], how="all")
+    if not len(table):
+        reasons = ", ".join(dict.fromkeys(data["sbc_summary"]["verdict"]))
+        yield Text(f"Calibration of the intervals: {printable(reasons)}.", "note")
+        return
     rows = [
         [
             str(row["level"]),
@@ -303,13 +280,15 @@ def _calibration(data: CohortData, book: Book) -> None:
         for _, row in table.iterrows()
     ]
     fails = {place for place, verdict in enumerate(table["verdict"]) if verdict == "fails"}
-    book.table(columns, rows, marked=fails)
+    columns = [*texts("level", "model", "parameter"), *numbers("n", "p (χ²)", "p (ECDF)"), *texts("verdict")]
+    yield Text("Calibration (simulation-based): are intervals as wide as they should be?", "heading")
+    yield Table(columns, rows, fails)
 
 
 def _lacking(data: CohortData) -> str:
-    if data.fits is None or not len(data.fits):
+    if not data.has("fits"):
         return "Nobody could be fitted, so there is nothing to say about what the study can tell."
-    return NO_RECOVERY if data.recovery is None else ""
+    return "" if data.has("recovery") else NO_RECOVERY
 
 
-RECOVERY = Page("recovery", TITLE, build, _lacking)
+RECOVERY = Page("recovery", TITLE, section, figures, _lacking)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from holmes_fit.reporting.book import GUTTER, Book, Panel
+from holmes_fit.reporting.blocks import Panel, Row, Section, Text, Warnings
 from holmes_fit.reporting.figures.comparison import draw_differences_of_models
-from holmes_fit.reporting.figures.layout import GREY
 from holmes_fit.reporting.names import model_label
-from holmes_fit.reporting.page import Page
+from holmes_fit.reporting.page import Figures, Page
 from holmes_fit.reporting.run_data import CohortData
 from holmes_fit.reporting.scores import learning_curve, people_table
 from holmes_fit.reporting.sections.behaviour import predictive_panel
@@ -33,11 +34,11 @@ from holmes_fit.reporting.warnings import (
 
 TITLE = "Summary"
 FIGURES = 4
-CONTENTS = 40.0  # points for what the report holds
+LONGEST = 120  # characters of a title
 
 
-def build(data: CohortData, book: Book) -> None:
-    """Write the page."""
+def section(data: CohortData) -> Section:
+    """Return the page."""
     warnings = [
         *([sentence(data.label)] if data.label else []),
         *failure_warnings(data),
@@ -46,23 +47,22 @@ def build(data: CohortData, book: Book) -> None:
         *mixture_warnings(data),
         *recovery_warnings(data),
     ]
-    title = book.settings.title or data.study
     begun = data.run.manifest.begun
     facts = f"Cohort report · {people(data.n_people)} · fitted on {begun.day} {begun:%B %Y}"
-    book.cover(f"{title}{f', {brief(data.scope)}' if data.scope else ''}", facts)
-    if book.settings.question:
-        book.heading(book.settings.question, GREY)
-    book.finding(_answer(data))
-    for text in _sentences(data):
-        book.words(text)
-    book.warnings(warnings)
-    book.y -= 4
-    panels = _panels(data)[:FIGURES]
-    rows = -(-len(panels) // 2)
-    height = float(np.clip((book.room - CONTENTS) / max(1, rows) - GUTTER, 150, 210))
-    for start in range(0, len(panels), 2):
-        book.row(height, panels[start : start + 2])
-    _contents(book)
+    panels = [draw() for draw in figures(data).values()]
+    rows = [panels[start : start + 2] for start in range(0, len(panels), 2)]
+    return Section(
+        TITLE,
+        [
+            Text(f"{brief(data.title, LONGEST)}{f', {brief(data.scope)}' if data.scope else ''}", "cover"),
+            Text(facts, "facts"),
+            *([Text(data.settings.question, "question")] if data.settings.question else []),
+            Text(_answer(data), "finding"),
+            *map(Text, _sentences(data)),
+            Warnings(warnings),
+            *(Row([replace(panel, share=1.0) for panel in row], 100, 160) for row in rows),
+        ],
+    )
 
 
 def headlines(data: CohortData) -> list[str]:
@@ -71,7 +71,7 @@ def headlines(data: CohortData) -> list[str]:
 
 
 def _answer(data: CohortData) -> str:
-    if data.probabilities is not None and len(data.probabilities) and len(mixed_models(data)) > 1:
+    if _is_mixed(data):
         return comparison_finding(data)
     sums = evidence_table(data)
     if len(sums) > 1:
@@ -91,14 +91,14 @@ def _answer(data: CohortData) -> str:
 def _sentences(data: CohortData) -> list[str]:
     """Return how sure the answer is, and whether a study like this can tell."""
     found = []
-    if data.probabilities is not None and len(data.probabilities):
+    if data.has("model_probabilities"):
         found.append(comparison_words(data))
-    if confusion_rows(data) is not None:
+    if len(confusion_rows(data)):
         found.append(recovery_finding(data))
     table = people_table(data)
     if len(table):
         groups = f" in {count(len(data.groups), 'group')}" if data.groups else ""
-        out = 0 if data.failures is None else data.failures["subject"].nunique()
+        out = data["failures"]["subject"].nunique() if data.has("failures") else 0
         failed = f"; {people(out)} could not be fitted with every model" if out else ""
         found.append(
             f"{people(len(table))}{groups} gave {count(table['answered'].sum(), 'answer')} "
@@ -110,10 +110,10 @@ def _sentences(data: CohortData) -> list[str]:
 def evidence_table(data: CohortData) -> pd.DataFrame:
     """Return the summed evidence of each model over those who were fitted with all, the highest first."""
     columns = ["model", "n_subjects", "log_evidence", "log_evidence_error", "difference", "difference_error"]
-    if data.models is None or not len(data.models):
+    wide = data.evidence
+    if not len(wide):
         return pd.DataFrame(columns=columns)
-    wide = data.models.pivot_table(index="subject", columns="model", values="log_evidence").dropna()
-    errors = data.models.pivot_table(index="subject", columns="model", values="log_evidence_error")
+    errors = data["models"].pivot_table(index="subject", columns="model", values="log_evidence_error")
     sums = wide.sum().sort_values(ascending=False, kind="stable")
     error = np.sqrt((errors.loc[wide.index, sums.index] ** 2).sum()).to_numpy()
     table = pd.DataFrame({"model": sums.index, "n_subjects": len(wide), "log_evidence": sums.to_numpy()})
@@ -122,45 +122,38 @@ def evidence_table(data: CohortData) -> pd.DataFrame:
     return table.assign(difference_error=between)[columns]
 
 
-def _panels(data: CohortData) -> list[Panel]:
+def _is_mixed(data: CohortData) -> bool:
+    """Return whether several models were weighed against each other."""
+    return data.has("model_probabilities") and len(mixed_models(data)) > 1
+
+
+def figures(data: CohortData) -> Figures:
     """Return the small figures, the most telling first."""
-    found: list[Panel] = []
-    if data.probabilities is not None and len(data.probabilities) and len(mixed_models(data)) > 1:
-        if data.frequencies is not None:
-            found.append(replace(frequencies_panel(data, "summary_frequencies", small=True), share=1.0))
-        found.append(
-            replace(probabilities_panel(data, "summary_people", small=True), title="Which model describes whom")
-        )
-    elif len(sums := evidence_table(data)) > 1:
-        draw = partial(draw_differences_of_models, comparison=sums, column="difference", error="difference_error")
-        farthest = signed(sums["difference"].min(), 1)
-        caption = f"Differences from the best, {farthest} nats at most. Sums over people; lines: Monte Carlo errors."
-        found.append(Panel("summary_evidence", draw, "Evidence of the models", caption, table=sums))
-    curve = learning_curve(data)
-    predicted = predictive_panel(data, data.lead_model, "summary_behaviour")
-    if predicted is not None:
-        found.append(predicted)
-    elif len(curve):
-        found.append(replace(learning_panel(data, curve), name="summary_learning"))
-    rows = confusion_rows(data)
-    if rows is not None:
-        found.append(confusion_panel(data, rows, "summary_confusion"))
-    if data.fits is not None and len(data.fits):
-        found.append(replace(information_panel(data, "summary_information"), share=1.0))
-    if predicted is not None and len(curve):
-        found.append(replace(learning_panel(data, curve), name="summary_learning"))
-    return found
+    found: dict[str, Callable[[], Any]] = {}
+    if _is_mixed(data):
+        if data.has("frequencies"):
+            found["summary_frequencies"] = partial(frequencies_panel, data, "summary_frequencies", small=True)
+        found["summary_people"] = partial(probabilities_panel, data, "summary_people", small=True)
+    elif len(evidence_table(data)) > 1:
+        found["summary_evidence"] = partial(_evidence_panel, data)
+    predicted, learned = predictive_panel(data, data.lead_model, "summary_behaviour"), len(learning_curve(data)) > 0
+    learning: dict[str, Callable[[], Any]] = {}
+    if learned:
+        learning["summary_learning"] = partial(learning_panel, data, "summary_learning")
+    found |= {"summary_behaviour": lambda: predicted} if predicted is not None else learning
+    if len(rows := confusion_rows(data)):
+        found["summary_confusion"] = partial(confusion_panel, data, rows, "summary_confusion")
+    if data.has("fits"):
+        found["summary_information"] = partial(information_panel, data, "summary_information")
+    return dict([*found.items(), *learning.items()][:FIGURES])
 
 
-def _contents(book: Book) -> None:
-    from holmes_fit.reporting.registry import PAGES
-
-    present = [PAGES[name].title for name, reason in book.contents.items() if not reason and name != "summary"]
-    absent = {PAGES[name].title: reason for name, reason in book.contents.items() if reason}
-    if present and book.room > CONTENTS / 2:  # alone on a page of its own, it would tell nobody anything
-        book.note(f"In this report: {' · '.join(present)}")
-    for title, reason in absent.items():
-        book.note(f"Not in this report: {sentence(title)} {reason}")
+def _evidence_panel(data: CohortData) -> Panel:
+    sums = evidence_table(data)
+    draw = partial(draw_differences_of_models, comparison=sums, column="difference", error="difference_error")
+    farthest = signed(sums["difference"].min(), 1)
+    caption = f"Differences from the best, {farthest} nats at most. Sums over people; lines: Monte Carlo errors."
+    return Panel("summary_evidence", draw, "Evidence of the models", caption, table=sums)
 
 
-SUMMARY = Page("summary", TITLE, build)
+SUMMARY = Page("summary", TITLE, section, figures)

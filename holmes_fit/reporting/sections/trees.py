@@ -10,12 +10,11 @@ import numpy as np
 import pandas as pd
 
 from holmes_fit._support.numbers import listed, share
-from holmes_fit.reporting.book import GUTTER, LEADING, SMALL, TEXT_WIDTH, Book, Panel
-from holmes_fit.reporting.book import TITLE as TITLE_SIZE
+from holmes_fit.reporting.blocks import GUTTER, SMALL, TEXT_WIDTH, Panel, Row, Section, Text
 from holmes_fit.reporting.figures.tree_nodes import LEAST_SHARE, Node
 from holmes_fit.reporting.figures.trees import draw_tree, draw_tree_key, fitting_root, height_of, width_of_tree
 from holmes_fit.reporting.names import model_label
-from holmes_fit.reporting.page import Page
+from holmes_fit.reporting.page import Figures, Page
 from holmes_fit.reporting.run_data import CohortData
 from holmes_fit.reporting.text import count, fixed, printable, shortened, wrapped
 
@@ -25,7 +24,8 @@ N_COLUMNS = 10  # of trees.csv before the cues
 TELLING = 0.1  # share of the trials that a node needs to be spoken of
 KEY = 20.0  # points, as all below
 SLACK = 4.0  # beside a tree
-BACK = 8.0  # rows of trees stand closer than others
+ROOM = 600.0  # of the page, for trees
+TITLE_SIZE, LEADING, BETWEEN = 8.5, 1.35, 22.0  # of words, and what else parts one row from the next
 NAME_WIDTH = 200.0
 
 TREE = (
@@ -37,9 +37,6 @@ ROW = (
     "cues that set their trials apart from all others"
 )
 CUES = ": x (nearly always there), no x (nearly never), x 70% (that often)."
-
-
-Drawn = tuple[Panel, float]  # a tree, and the height of its drawing
 
 
 @dataclass(frozen=True)
@@ -57,9 +54,9 @@ class Learner:
 
 def shown_model(data: CohortData) -> str:
     """Return the model whose trees are shown: HOLMES, or else the best of those that have causes; empty if none has."""
-    if data.trees is None or not len(data.trees):
+    if not data.has("trees"):
         return ""
-    known = set(data.trees["model"])
+    known = set(data["trees"]["model"])
     wanted = (PREFERRED, data.lead_model, *data.model_names)
     return next((model for model in wanted if model in known), "")
 
@@ -69,13 +66,10 @@ def chosen_learners(data: CohortData, model: str) -> list[Learner]:
 
     Of someone with several learners, it is the one with the most trials.
     """
-    assert data.models is not None
-    assert data.trees is not None
-    assert data.trials_fitted is not None
-    trees = data.trees[data.trees["model"] == model]
-    fits = data.models[(data.models["model"] == model) & data.models["subject"].isin(set(trees["subject"]))]
+    trees, fits = data.of_model("trees", model), data.of_model("models", model)
+    fits = fits[fits["subject"].isin(set(trees["subject"]))]
     fits = fits.dropna(subset=["pseudo_r2"]).sort_values("pseudo_r2", ascending=False, kind="stable")
-    trials = data.trials_fitted[data.trials_fitted["model"] == model]
+    trials = data.of_model("trials_fitted", model)
     found = []
     for rank, place in _ranks(len(fits)):
         subject = str(fits["subject"].iloc[place])
@@ -104,63 +98,68 @@ def _ranks(n: int) -> Iterator[tuple[str, int]]:
 def _lacking(data: CohortData) -> str:
     if not shown_model(data):
         return "None of the fitted models has latent causes, so that there are no trees to show."
-    return "" if data.models is not None and data.trials_fitted is not None else "The run has no fits of single people."
+    return "" if data.has("models", "trials_fitted") else "The run has no fits of single people."
 
 
-def _build(data: CohortData, book: Book) -> None:
-    assert data.trees is not None
+def section(data: CohortData) -> Section:
+    """Return the page."""
     model = shown_model(data)
-    trees = data.trees[data.trees["model"] == model]
-    book.begin(TITLE, _finding(trees, model), f"{TREE if trees['level'].max() > 0 else ROW}{CUES}")
-    book.row(KEY, [Panel("tree_key", draw_tree_key)])
-    book.y += 6
-    cues = [str(name) for name in data.trees.columns[N_COLUMNS:]]
-    drawn = []
-    for number, learner in enumerate(chosen_learners(data, model), start=1):
-        root, least_share = fitting_root(learner.rows, cues, learner.n_trials, TEXT_WIDTH - SLACK)
-        panel = Panel(
-            f"tree_{number}",
-            partial(draw_tree, root=root),
-            f"{_title(learner)}{_warning(data, learner.subject, model)}",
-            _caption(learner, root, least_share),
-            share=width_of_tree(root, TEXT_WIDTH - SLACK) + SLACK,
-            table=learner.rows,
-        )
-        drawn.append((panel, height_of(root)))
-    for row in in_rows(drawn, book.room):
-        book.row(_height(row), [panel for panel, _ in row])
-        book.y += BACK
+    trees = data.of_model("trees", model)
+    key, *drawn = (draw() for draw in figures(data).values())
+    how = TREE if trees["level"].max() > 0 else ROW
+    return Section(
+        TITLE,
+        [
+            Text(_finding(trees, model), "finding"),
+            Text(f"{how}{CUES}"),
+            Row([key], KEY),
+            *(Row(row, max(panel.height for panel in row)) for row in in_rows(drawn)),
+        ],
+    )
 
 
-def in_rows(drawn: Sequence[Drawn], room: float) -> list[list[Drawn]]:
-    """Return trees row by row: below each other, or two side by side where that leaves all of them on the page.
+def figures(data: CohortData) -> Figures:
+    """Return the key, and a tree for each learner."""
+    model = shown_model(data)
+    learners = chosen_learners(data, model) if model else []
+    trees = {f"tree_{place}": partial(_tree, data, learner, place) for place, learner in enumerate(learners, start=1)}
+    return {"tree_key": partial(Panel, "tree_key", draw_tree_key, height=KEY), **trees}
 
-    Parameters
-    ----------
-    drawn
-        The panel of each tree, whose share is the width that it takes in points, and the height of the drawing.
-    room
-        What is left of the page.
-    """
+
+def _tree(data: CohortData, learner: Learner, place: int) -> Panel:
+    """Return the panel of a tree, whose share is the width that it takes in points."""
+    cues = [str(name) for name in data["trees"].columns[N_COLUMNS:]]
+    root, least_share = fitting_root(learner.rows, cues, learner.n_trials, TEXT_WIDTH - SLACK)
+    return Panel(
+        f"tree_{place}",
+        partial(draw_tree, root=root),
+        f"{_title(learner)}{_warning(data, learner.subject, shown_model(data))}",
+        _caption(learner, root, least_share),
+        share=width_of_tree(root, TEXT_WIDTH - SLACK) + SLACK,
+        table=learner.rows,
+        height=height_of(root),
+    )
+
+
+def in_rows(drawn: Sequence[Panel], room: float = ROOM) -> list[list[Panel]]:
+    """Return trees row by row: below each other, or two side by side where that leaves all of them on a page."""
     below = [[each] for each in drawn]
     ways = [below]
     for one, other in ((1, 2), (0, 1), (0, 2)):
-        if len(drawn) == 3 and drawn[one][0].share + drawn[other][0].share <= TEXT_WIDTH - GUTTER:
+        if len(drawn) == 3 and drawn[one].share + drawn[other].share <= TEXT_WIDTH - GUTTER:
             alone = 3 - one - other
             rows = [[drawn[one], drawn[other]], [drawn[alone]]]
             ways.append(rows[::-1] if alone == 0 else rows)
-    taken = [sum(map(_height, rows)) + (len(rows) - 1) * (GUTTER - BACK) for rows in ways]
-    return next((rows for rows, height in zip(ways, taken, strict=True) if height <= room), below)
+    return next((rows for rows in ways if sum(map(_height, rows)) <= room), below)
 
 
-def _height(row: Sequence[Drawn]) -> float:
+def _height(row: Sequence[Panel]) -> float:
     """Return how high a row of trees is, with its words."""
-    total, width = sum(panel.share for panel, _ in row), TEXT_WIDTH - GUTTER * (len(row) - 1)
-    own = [(panel, width * panel.share / total) for panel, _ in row]
+    total, width = sum(panel.share for panel in row), TEXT_WIDTH - GUTTER * (len(row) - 1)
+    own = [(panel, width * panel.share / total) for panel in row]
     heads = max(len(wrapped(printable(panel.title), TITLE_SIZE, part, "bold")) for panel, part in own)
     feet = max(len(wrapped(printable(panel.caption), SMALL, part)) for panel, part in own)
-    words = heads * TITLE_SIZE * LEADING + 6 + feet * SMALL * LEADING + 6
-    return words + max(height for _, height in row)
+    return max(panel.height for panel in row) + LEADING * (heads * TITLE_SIZE + feet * SMALL) + BETWEEN
 
 
 def _finding(trees: pd.DataFrame, model: str) -> str:
@@ -206,8 +205,8 @@ def _clearest(nodes: list[Node]) -> str:
 
 
 def _warning(data: CohortData, subject: str, model: str) -> str:
-    texts = [text.partition(": ")[2] for text in data.warned.get(subject, ()) if text.startswith(f"{model}: ")]
-    return f"   ⚠ {', '.join(text.partition(':')[0] for text in texts)}" if texts else ""
+    texts = [text.partition(":")[0] for text in data.warned_of(subject, model)]
+    return f"   ⚠ {', '.join(texts)}" if texts else ""
 
 
-TREES = Page("trees", TITLE, _build, _lacking)
+TREES = Page("trees", TITLE, section, figures, _lacking)
