@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from holmes_fit.reporting.book import HEIGHT, MARGIN, WIDTH, Book, Panel
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -19,7 +20,6 @@ from matplotlib.text import Text
 from sample_run import Sample, make_run
 from scipy.special import logsumexp
 
-from holmes_fit.reporting.book import HEIGHT, MARGIN, WIDTH, Book, Panel
 from holmes_fit.reporting.figures import people as cells
 from holmes_fit.reporting.figures import tree_nodes
 from holmes_fit.reporting.figures import trees as trees

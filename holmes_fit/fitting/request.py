@@ -29,31 +29,15 @@ FIRST_LOOK = "a first look: few replicates. Do not report these numbers; fit wit
 
 
 @dataclass(frozen=True)
-class Plan:
-    """Who is fitted with what, and how. Get one from :func:`plan_fit`, which checks it.
+class Request:
+    """Who is fitted with what, and how. Get one from :func:`request_fit`, which checks it."""
 
-    Parameters
-    ----------
-    cohort
-        The data.
-    models
-        In the order in which tables list them.
-    spaces
-        What is searched, by the name of the model.
-    preset
-        Its settings, with what was fixed on top.
-    observer
-        How the filters are run.
-    seed
-        Chooses all draws.
-    """
-
-    cohort: Cohort
-    models: tuple[Model, ...]
-    spaces: Mapping[str, Space]
-    preset: Preset
-    observer: Observer
-    seed: int
+    cohort: Cohort  # the data
+    models: tuple[Model, ...]  # in the order in which tables list them
+    spaces: Mapping[str, Space]  # what is searched, by the name of the model
+    preset: Preset  # its settings, with what was fixed on top
+    observer: Observer  # how the filters are run
+    seed: int  # chooses all draws
 
     @cached_property
     def people(self) -> dict[str, tuple[Learner, ...]]:
@@ -105,7 +89,7 @@ class Plan:
         }
 
 
-def plan_fit(
+def request_fit(
     cohort: Cohort,
     models: Sequence[str] = ("flat", "holmes"),
     *,
@@ -113,14 +97,8 @@ def plan_fit(
     fix: Mapping[str, float] | None = None,
     seed: int = 0,
     observer: Observer | None = None,
-) -> Plan:
-    """Check what is asked for. The parameters are those of :func:`holmes_fit.fit`.
-
-    Raises
-    ------
-    InputError
-        Naming everything that cannot be used.
-    """
+) -> Request:
+    """Check what is asked for. The parameters are those of :func:`holmes_fit.fit`."""
     problems = Problems()
     if not isinstance(cohort, Cohort):
         problems.add("argument cohort", cohort, "a cohort", "holmes_fit.read_cohort returns one from a CSV.")
@@ -135,7 +113,7 @@ def plan_fit(
     if fix:
         settings = with_fixed(settings, fix, chosen)
     spaces = {model.name: settings.space(model) for model in chosen}
-    return Plan(cohort, chosen, spaces, settings, observer or Observer(), int(seed))
+    return Request(cohort, chosen, spaces, settings, observer or Observer(), int(seed))
 
 
 def _models(names: Sequence[str], problems: Problems) -> tuple[Model, ...]:
