@@ -25,12 +25,12 @@ from holmes_fit.fitting.lattice.exploring import explore
 from holmes_fit.fitting.lattice.posterior import posterior_of
 from holmes_fit.fitting.lattice.task import SEARCH, Task
 from holmes_fit.fitting.optimum import FINALISTS, GOALS, Point, find_optima, solve
-from holmes_fit.fitting.request import code_identity
 from holmes_fit.fitting.search import METHODS
 from holmes_fit.likelihood.answers import ChoiceLikelihood, likelihood_of
 from holmes_fit.likelihood.traces import Replicates
 from holmes_fit.models.registry import find_model
 from holmes_fit.runs.folder import open_run
+from holmes_fit.runs.identity import code_identity
 from holmes_fit.runs.workers.tasks import do_all
 from holmes_fit.settings.preset import load_preset
 from holmes_fit.studies.simulation.people import simulate

@@ -63,7 +63,7 @@ def pool(
             sampling=sampling,
             progress=begin,
         )
-    behaviour = read_run(run).read_table(BEHAVIOUR, ("warning",)).fillna({"warning": ""}) if formula else None
+    behaviour = read_run(run).read_table(BEHAVIOUR) if formula else None
     words = in_words(found) if behaviour is None else f"{in_words(found)}\n\n{behaviour_in_words(behaviour)}"
     kept = [name for name, each in found.items() if not each.is_new]
     if kept:

@@ -10,7 +10,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from holmes_fit._support.progress import OnProgress, watched
 from holmes_fit.fitting.lattice.task import Task
 from holmes_fit.fitting.person import PersonFit, fit_person
 from holmes_fit.fitting.request import Request, protocol_text, request_fit
-from holmes_fit.fitting.tables import TEXT_COLUMNS, write_tables
+from holmes_fit.fitting.tables import write_tables
 from holmes_fit.models.registry import Observer, check_count
 from holmes_fit.runs.folder import Run, run_of
 from holmes_fit.runs.records import Key
@@ -42,8 +42,6 @@ WORTH_ANOTHER_TRY = ("MemoryError", "OSError")
 @dataclass(frozen=True)
 class Fits(RunResults):
     """The fits of a cohort, in their run folder. Tables are read from there when they are asked for."""
-
-    text_columns: ClassVar = TEXT_COLUMNS
 
     @property
     def parameters(self) -> pd.DataFrame:

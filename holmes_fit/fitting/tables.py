@@ -15,86 +15,12 @@ import pandas as pd
 
 from holmes_fit.fitting.request import Request
 from holmes_fit.models.registry import find_model
+from holmes_fit.runs import schema
 from holmes_fit.runs.folder import Run
 from holmes_fit.runs.records import Record
 from holmes_fit.trials.protocols.schema import Protocol
 
-FITS = (
-    "subject",
-    "model",
-    "parameter",
-    "standing",
-    "ml",
-    "map",
-    "mean",
-    "sd",
-    "median",
-    "lower",
-    "upper",
-    "scale",
-    "mean_on_scale",
-    "sd_on_scale",
-    "prior",
-    "prior_sd_on_scale",
-    "low",
-    "high",
-    "at_bound",
-    "replicates",
-    "warning",
-)
-MODELS = (
-    "subject",
-    "model",
-    "n_trials",
-    "n_answered",
-    "n_parameters",
-    "log_likelihood",
-    "log_likelihood_error",
-    "log_likelihood_map",
-    "log_likelihood_map_error",
-    "aic",
-    "bic",
-    "log_evidence",
-    "log_evidence_error",
-    "log_evidence_bias",
-    "lattice_error",
-    "replicates",
-    "effective_replicates",
-    "batch_sd",
-    "pseudo_r2",
-    "hit_rate",
-    "warning",
-)
-TRIALS = (
-    "subject",
-    "restart",
-    "trial",
-    "model",
-    "choice",
-    "outcome",
-    "p_hat",
-    "prediction_error",
-    "p_choice",
-    "log_p_chosen",
-)
-TREES = ("subject", "restart", "model", "node", "parent", "level", "branch", "visits", "leaf_visits", "outcome_rate")
-SEARCH = ("subject", "model", "goal", "start", "value")
-FAILURES = ("subject", "model", "reason")
-
-# Columns that hold text, whatever it looks like.
-TEXT_COLUMNS = (
-    "subject",
-    "restart",
-    "model",
-    "parameter",
-    "standing",
-    "scale",
-    "prior",
-    "at_bound",
-    "warning",
-    "goal",
-    "reason",
-)
+TREES = schema.of("trees.csv").columns
 
 Rows = Mapping[str, Any]
 
@@ -127,12 +53,9 @@ def _quoting(request: Request) -> Literal[0, 1]:
 def _columns(request: Request) -> dict[str, tuple[str, ...]]:
     searched = dict.fromkeys(axis.name for model in request.models for axis in request.spaces[model.name].learning)
     return {
-        "fits.csv": FITS,
-        "models.csv": MODELS,
-        "trials_fitted.csv": TRIALS,
+        **{name: schema.of(name).columns for name in ("fits.csv", "models.csv", "trials_fitted.csv", "failures.csv")},
         "trees.csv": (*TREES, *cue_names(request.cohort.protocol)),
-        "search.csv": (*SEARCH, *searched),
-        "failures.csv": FAILURES,
+        "search.csv": (*schema.of("search.csv").columns, *searched),
     }
 
 

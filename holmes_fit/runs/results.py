@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from holmes_fit.runs.folder import Run
 
@@ -24,8 +24,6 @@ class RunResults:
 
     run: Run
 
-    text_columns: ClassVar[tuple[str, ...]] = ()  # of all tables; a subject 001 is no number
-
     @property
     def folder(self) -> Path:
         """The run folder."""
@@ -36,7 +34,5 @@ class RunResults:
         """What a reader must be told about all of the results; empty if nothing."""
         return str(self.run.manifest.about.get("label", ""))
 
-    def _table(self, name: str, *more_text: str) -> pd.DataFrame:
-        text = (*self.text_columns, *more_text)
-        table = self.run.read_table(name, text)
-        return table.fillna({column: "" for column in text if column in table})
+    def _table(self, name: str) -> pd.DataFrame:
+        return self.run.read_table(name)

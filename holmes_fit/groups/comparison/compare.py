@@ -317,5 +317,5 @@ def _chosen(models: Sequence[str] | None, known: Sequence[str]) -> list[str]:
 
 
 def _fits(run: Run, subjects: Sequence[str]) -> pd.DataFrame:
-    table = run.read_table("models.csv", ("subject", "model", "warning")).fillna({"warning": ""})
+    table = run.read_table("models.csv")
     return table[table["subject"].isin(subjects)].reset_index(drop=True)

@@ -29,6 +29,7 @@ from holmes_fit.models.registry import check_count
 from holmes_fit.runs.fitted import FittedRun
 from holmes_fit.runs.folder import Run
 from holmes_fit.runs.knowledge import PeopleDraws
+from holmes_fit.runs.schema import of
 from holmes_fit.runs.workers.pool import Failure
 from holmes_fit.runs.workers.processes import usable_cores
 from holmes_fit.runs.workers.tasks import do_all
@@ -37,22 +38,8 @@ from holmes_fit.trials.summaries import EVERYONE, default_group
 
 INTERVAL = (0.025, 0.975)
 WORTH_A_PROCESS = 30  # people and models; fewer are simulated before a process has started
-COLUMNS = (
-    "model",
-    "by",
-    "group",
-    "condition",
-    "bin",
-    "label",
-    "measure",
-    "n_answers",
-    "observed",
-    "simulated",
-    "lower",
-    "upper",
-    "p_value",
-)
-SUMMARY = ("model", "group", "measure", "n_bins", "rmse", "share_inside", "p_value")
+COLUMNS = of("predictive.csv").columns
+SUMMARY = of("predictive_summary.csv").columns
 
 
 def check_predictive(datasets: int, workers: int | None, problems: Problems) -> None:
@@ -99,9 +86,7 @@ def predictive_checks(
 
 def read_checks(run: Run) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the tables of :func:`predictive_checks` as a run has them."""
-    text = ("model", "by", "group", "condition", "label", "measure")
-    checks, summary = (run.read_table(name, text) for name in ("predictive.csv", "predictive_summary.csv"))
-    return checks.fillna(dict.fromkeys(text, "")), summary
+    return run.read_table("predictive.csv"), run.read_table("predictive_summary.csv")
 
 
 def check_cohort(

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from holmes_fit.fitting.summary import NOISY
 from holmes_fit.groups.comparison.prediction import error_of_sum
 from holmes_fit.groups.pooling.mixture import LEAST_EFFECTIVE
+from holmes_fit.models.registry import baselines
 from holmes_fit.runs.knowledge import summary
 
 if TYPE_CHECKING:
     from holmes_fit.groups.comparison.compare import Comparison
 
 EVERYONE = "everyone"
-BASELINES = ("bias", "rescorla_wagner")
 
 
 def models_table(found: Comparison) -> pd.DataFrame:
@@ -61,7 +61,7 @@ def models_table(found: Comparison) -> pd.DataFrame:
 
 def _over_baselines(model: str, evidence: Mapping[str, float], errors: Mapping[str, float]) -> dict[str, float]:
     found = {}
-    for base in BASELINES:
+    for base in baselines():
         found[f"over_{base}"] = evidence[model] - evidence.get(base, np.nan)
         found[f"over_{base}_error"] = 0.0 if base == model else float(np.hypot(errors[model], errors.get(base, np.nan)))
     return found

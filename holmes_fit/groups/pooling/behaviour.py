@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from holmes_fit._support.numbers import p_value
+from holmes_fit.runs.schema import of
 from holmes_fit.trials.cohorts import Cohort
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ INTERCEPT = "Intercept"
 OUTCOME = "correct"
 SURE = 12.0  # log odds; beyond, an estimate grows as long as it is searched for
 LEAST_FREEDOM = 2  # people beyond the coefficients
-COLUMNS = ("formula", "term", "n_subjects", "n_answers", "estimate", "standard_error", "lower", "upper", "p", "warning")
+COLUMNS = of("behaviour.csv").columns
 NUMBERS = ("estimate", "standard_error", "lower", "upper", "p")
 
 

@@ -6,12 +6,11 @@ step, so that they need no processes, and draws depend on the seed but not on th
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from importlib.metadata import version
 from itertools import count
 from pathlib import Path
@@ -27,6 +26,7 @@ from holmes_fit._support.errors import Problems
 from holmes_fit._support.progress import OnProgress
 from holmes_fit.groups.pooling.density import Density
 from holmes_fit.models.registry import check_count, is_number
+from holmes_fit.runs.identity import RESULTS, RESULTS_VERSION
 from holmes_fit.runs.workers.processes import usable_cores
 from holmes_fit.settings.pooling import PoolingSettings
 
@@ -71,21 +71,14 @@ class Sampling:
 
     @property
     def identity(self) -> str:
-        """All that draws depend on, beside the group model: settings, and the code that makes them."""
+        """All that draws depend on, beside the group model: settings, and what makes them."""
         settings = {name: value for name, value in asdict(self).items() if name != "cores"}
-        return json.dumps(settings | {"nutpie": version("nutpie"), "code": _code()})
+        return json.dumps(settings | {"nutpie": version("nutpie"), RESULTS: RESULTS_VERSION})
 
 
 def sampling_of(said: PoolingSettings, seed: int, cores: int | None = None) -> Sampling:
     """Return how NUTS is run, as a preset has it."""
     return Sampling(said.chains, said.tune, said.draws, said.target_accept, seed, cores)
-
-
-@cache
-def _code() -> str:
-    """Return a digest of this room's code, so that a change of it makes draws anew."""
-    sources = sorted(Path(__file__).parent.glob("*.py"))
-    return hashlib.sha256(b"\0".join(source.read_bytes() for source in sources)).hexdigest()
 
 
 OnStep = Callable[[], None]

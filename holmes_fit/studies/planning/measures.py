@@ -16,6 +16,7 @@ import pandas as pd
 from holmes_fit.groups.pooling.priors import GroupPrior
 from holmes_fit.models.filters.draws import stream_key
 from holmes_fit.runs.knowledge import Marginal
+from holmes_fit.runs.schema import of
 from holmes_fit.settings.spaces import FreeParameter, Space
 from holmes_fit.studies.planning.groups import group_mean_sd
 from holmes_fit.studies.recovery.power import RULES, power_table
@@ -27,14 +28,9 @@ OF_ONE = ("interval_width", "interval_share", "correlation", "rmse", "coverage")
 OF_GROUPS = ("group_mean_sd",)
 OF_MODELS = {"power": ALL, "power_75": MOST}
 WITH_INTERVAL = (*OF_ONE, *OF_GROUPS, *OF_MODELS)
-POWER = ("trials", "model", "against", "group_size", "frequency", "rule", "power", "lower", "upper")
+POWER = of("plan_power.csv").columns
 KEYS = ("trials", "subjects", "model", "parameter", "people", "against")
-TABLE = (
-    *KEYS,
-    "prior_width",
-    "prior_sd",
-    *(f"{name}{end}" for name in WITH_INTERVAL for end in ("", "_lower", "_upper")),
-)
+TABLE = of("plan.csv").columns
 
 
 def plan_table(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -84,8 +83,7 @@ class Question:
 
     def open(self, out: str | PathLike[str], command: str = "holmes_fit.plan") -> AbstractContextManager[Run]:
         """Open the folder of the plan: a new one, or one with the same people, whatever the numbers of trials were."""
-        about = {"command": command, "label": self.label, "python": platform.python_version()}
-        return open_run(out, identity=self.identity(), about=about, keys=[DONE])
+        return open_run(out, identity=self.identity(), about=self.fits.about(command), keys=[DONE])
 
     def identity(self) -> dict[str, object]:
         """Return everything that fits depend on, but for the number of trials: a folder can hold any."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -33,7 +33,6 @@ from holmes_fit.trials.protocols.schema import Protocol
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-TEXT = ("model", "parameter", "against", "rule", "subject", "scale", "at_bound", "warning")
 SUMMARY = "plan_summary.txt"
 
 
@@ -46,8 +45,6 @@ class StudyPlan(RunResults):
     run
         The folder.
     """
-
-    text_columns: ClassVar = TEXT
 
     @property
     def models(self) -> tuple[str, ...]:

@@ -29,7 +29,6 @@ from holmes_fit.runs.workers.tasks import do_all
 from holmes_fit.settings.spaces import Space
 from holmes_fit.studies.recovery.calibration import SBC
 from holmes_fit.studies.recovery.group_calibration import RANKED, GroupCohort, GroupStudy
-from holmes_fit.studies.recovery.pooled import pooling_code
 from holmes_fit.studies.recovery.shared_traces import POOL, SharedTraces, node_traces
 from holmes_fit.trials.cohorts import Learner
 
@@ -82,7 +81,6 @@ class GroupPlan:
     def open(self, out: str | PathLike[str]) -> AbstractContextManager[Run]:
         """Open the folder of the study."""
         own = {"kind": KIND, "prior": asdict(self.prior), "cohorts": self.cohorts, "filters": POOL}
-        own["pooling"] = pooling_code()
         return open_run(out, identity={**self.fits.identity(), **own}, about={}, keys=self.keys)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
@@ -13,12 +12,13 @@ from pathlib import Path
 import pandas as pd
 
 from holmes_fit._support.errors import InputError, Problem, Problems, Quoted, check_kind
-from holmes_fit.fitting.request import Request, code_identity, request_fit
+from holmes_fit.fitting.request import Request, request_fit
 from holmes_fit.groups.pooling.priors import GroupPrior, prior_of
 from holmes_fit.groups.pooling.sampling import Sampling, sampling_of
 from holmes_fit.models.registry import Observer, check_count, find_model
 from holmes_fit.runs.fitted import FittedRun, fitted_run
 from holmes_fit.runs.folder import HasRun, Run, open_run
+from holmes_fit.runs.identity import code_identity
 from holmes_fit.settings.pooling import PoolingSettings
 from holmes_fit.settings.populations import Population
 from holmes_fit.settings.preset import Preset, load_preset
@@ -96,12 +96,7 @@ class RecoveryPlan:
 
     def open(self, out: str | PathLike[str], command: str = "holmes_fit.recover") -> AbstractContextManager[Run]:
         """Open the folder of the study, a new one or one in which the same was begun."""
-        about = {
-            "command": command,
-            "label": self.label,
-            "python": platform.python_version(),
-            "follows_prior": self.follows_prior,
-        }
+        about = {**next(iter(self.fits.values())).about(command), "follows_prior": self.follows_prior}
         return open_run(out, identity=self.identity(), about=about, keys=pooling_keys(self.models))
 
     def identity(self) -> dict[str, object]:

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pandas as pd
 
@@ -36,10 +36,6 @@ from holmes_fit.trials.protocols.schema import Protocol
 FOLDER = "recovery"  # within the run that a study is about
 GROUPS = "groups"  # within the study
 SUMMARY = "recovery_summary.txt"
-TEXT = (
-    *("subject", "model", "parameter", "like", "scale", "at_bound", "warning", "estimator", "measure", "parameter_a"),
-    *("parameter_b", "criterion", "chosen", "against", "rule", "level", "unit", "verdict"),
-)
 
 
 @dataclass(frozen=True)
@@ -51,8 +47,6 @@ class Recovery(RunResults):
     run
         The folder of the study.
     """
-
-    text_columns: ClassVar = TEXT
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -93,12 +87,12 @@ class Recovery(RunResults):
     @property
     def confusion(self) -> pd.DataFrame:
         """``confusion.csv``: which model is chosen for people who follow a model."""
-        return self._table("confusion.csv", "truth")
+        return self._table("confusion.csv")
 
     @property
     def model_recovery(self) -> pd.DataFrame:
         """``model_recovery.csv``: which model wins over all people who follow one."""
-        return self._table("model_recovery.csv", "truth")
+        return self._table("model_recovery.csv")
 
     @property
     def power(self) -> pd.DataFrame:
