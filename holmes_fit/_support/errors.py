@@ -100,10 +100,3 @@ def nearest(name: str, known: Iterable[str]) -> str:
     spelt = {each.casefold(): each for each in known}
     matches = get_close_matches(str(name).casefold(), spelt, n=1, cutoff=0.6)
     return f"Did you mean {spelt[matches[0]]!r}?" if matches else ""
-
-
-def is_ctrl_c(error: BaseException) -> bool:
-    """Return whether an error is Ctrl-C in disguise: where it arrives in compiled code, Python makes another of it."""
-    while error.__cause__ is not None:
-        error = error.__cause__
-    return isinstance(error, KeyboardInterrupt)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tomllib
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,24 +12,12 @@ from holmes_fit._support.errors import HolmesFitError, InputError, Problem, Quot
 
 StudyFolder = Literal["data", "protocols", "fitting", "reports"]
 
-PACKAGE = Path(__file__).resolve().parents[1]
+PACKAGE = Path(str(files("holmes_fit"))).resolve()
 
 
 def study_folder(name: StudyFolder) -> Path:
-    """Return the folder of shipped files of that name.
-
-    Parameters
-    ----------
-    name
-        ``"data"``, ``"protocols"``, ``"fitting"`` or ``"reports"``.
-
-    Raises
-    ------
-    HolmesFitError
-        If the installation lacks the folder.
-    """
-    candidates = (PACKAGE / "study" / name, PACKAGE.parent / name)
-    for folder in candidates:
+    """Return the folder of shipped files of that name: as a wheel carries it, or of the checkout."""
+    for folder in (PACKAGE / "study" / name, PACKAGE.parent / name):
         if folder.is_dir():
             return folder
     raise HolmesFitError(f"The shipped folder {name!r} is missing from this installation; please install again.")

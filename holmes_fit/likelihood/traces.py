@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from holmes_fit.models.cohort_traces import learner_key
 from holmes_fit.models.registry import Model, Observer
+from holmes_fit.models.tracing import learner_key
 from holmes_fit.trials.cohorts import Learner
 
 

@@ -260,6 +260,8 @@ _CAUSE_MODELS = (
 )  # fmt: skip
 MODELS: dict[str, Model] = {model.name: model for model in (*_CAUSE_MODELS, RescorlaWagner(), Bias())}
 
+_SHIPPED = dict(MODELS)
+
 # What a model says of itself, and what holds where it does not.
 UNSAID: Mapping[str, str | bool] = {
     "meaning": "",  # a noun with its article, for sentences
@@ -289,6 +291,11 @@ def _all_parameters(model: Model) -> tuple[Parameter, ...]:
 def baselines() -> tuple[str, ...]:
     """Return the names of the models that are there for others to be held against, sorted."""
     return tuple(sorted(name for name, model in MODELS.items() if getattr(model, "baseline", UNSAID["baseline"])))
+
+
+def models_of_ones_own() -> dict[str, Model]:
+    """Return what was added to the registry, or put in place of a model of the package, where this is called."""
+    return {name: model for name, model in MODELS.items() if _SHIPPED.get(name) is not model}
 
 
 def find_model(name: str) -> Model:

@@ -11,7 +11,7 @@ from holmes_fit._support.errors import Problems, Quoted, nearest
 from holmes_fit.models.parameters import Parameter
 from holmes_fit.models.registry import Model
 from holmes_fit.models.responses import response_parameters
-from holmes_fit.settings.populations import NORMAL, Population, parse_prior
+from holmes_fit.settings.distributions import NORMAL, Distribution, parse_prior
 from holmes_fit.settings.spaces import FreeParameter, Space
 from holmes_fit.settings.tables import ParameterSettings, overlaid
 
@@ -151,7 +151,7 @@ class _Entry:
             return None
         return _with_bounds(parameter, low, high)
 
-    def _prior(self, parameter: Parameter) -> Population | None:
+    def _prior(self, parameter: Parameter) -> Distribution | None:
         if self.settings.prior is None:
             allowed, advice = "a prior, as it is fitted", 'Write base = "default" to take those of the shipped preset.'
             self._complain("prior", Quoted("nothing"), allowed, advice)

@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 from holmes_fit.models.parameters import Parameter
 from holmes_fit.models.registry import Model
 from holmes_fit.models.responses import response_parameters
-from holmes_fit.settings.populations import Population
+from holmes_fit.settings.distributions import Distribution
 
 Values = Mapping[str, float] | Sequence[float] | NDArray[np.float64]
 
@@ -32,7 +32,7 @@ class FreeParameter:
     """
 
     parameter: Parameter
-    prior: Population
+    prior: Distribution
     nodes: int
 
     @property

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from holmes_fit._support.atomic import written_whole
 from holmes_fit._support.errors import Problems, Quoted, plain
-from holmes_fit._support.study_files import StudyFolder, study_folder
+from holmes_fit._support.study_files import PACKAGE, StudyFolder, study_folder
 
-TEMPLATES = Path(__file__).with_name("templates")
+TEMPLATES = PACKAGE / "trials" / "templates"
 PROTOCOL = "protocols/my_task.toml"
 EXAMPLE = "data/example.csv"
 

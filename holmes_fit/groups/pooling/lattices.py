@@ -17,7 +17,7 @@ from holmes_fit._support.errors import InputError, Problem, Problems, Quoted, ne
 from holmes_fit.models.parameters import Parameter
 from holmes_fit.runs.folder import Run
 from holmes_fit.runs.records import Record
-from holmes_fit.settings.populations import parse_prior
+from holmes_fit.settings.distributions import parse_prior
 from holmes_fit.settings.spaces import FreeParameter
 
 MOST_CELLS = 25_000  # of a lattice that NUTS sums over; more take longer

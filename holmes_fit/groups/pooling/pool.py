@@ -18,7 +18,7 @@ from holmes_fit.groups.pooling.draws import Designs, GroupDraws, People
 from holmes_fit.groups.pooling.lattices import Lattices, MergedAxis, MergedLattices, merge
 from holmes_fit.groups.pooling.priors import GroupPrior, draw_prior, scaled
 from holmes_fit.groups.pooling.sampling import Diagnostics, OnStep, Sampling, diagnose, nuts_once
-from holmes_fit.settings.populations import FEWEST_IN_GROUP
+from holmes_fit.settings.distributions import FEWEST_IN_GROUP
 
 if TYPE_CHECKING:
     import arviz as az

@@ -15,7 +15,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-from holmes_fit._support.errors import InputError, Problem, is_ctrl_c, shown
+from holmes_fit._support.ctrl_c import is_ctrl_c
+from holmes_fit._support.errors import InputError, Problem, shown
+from holmes_fit.models.registry import MODELS, Model, models_of_ones_own
 from holmes_fit.runs.workers.cluster import Cluster
 from holmes_fit.runs.workers.pool import LOST, Failure, Pool
 from holmes_fit.runs.workers.processes import Processes, one_thread, usable_cores
@@ -70,6 +72,12 @@ def do_all(
     return _in_pool(lambda: Processes(n_workers), function, tasks)
 
 
+def _attempt_elsewhere(models: dict[str, Model], function: Callable[[Task], Result], task: Task) -> Result | Failure:
+    """Do one task where models of one's own, such as those of a notebook, are not registered."""
+    MODELS.update(models)
+    return _attempt(function, task)
+
+
 def _attempt(function: Callable[[Task], Result], task: Task) -> Result | Failure:
     """Do one task on one core, wherever this is, and return whatever comes of it."""
     try:
@@ -103,12 +111,13 @@ def _in_pool(
     fresh = (_Job(number, task) for number, task in enumerate(tasks))
     again: deque[_Job[Task]] = deque()
     running: dict[Future[Any], _Job[Task]] = {}
+    attempt = partial(_attempt_elsewhere, models_of_ones_own(), function)
     pool = open_pool()
     try:
         while True:
             room = pool.room()
             while len(running) < room and (job := _next_job(fresh, again, running.values())) is not None:
-                running[pool.submit(partial(_attempt, function, job.task))] = job
+                running[pool.submit(partial(attempt, job.task))] = job
             if not running:
                 return
             finished, _ = wait(running, timeout=1, return_when=FIRST_COMPLETED)  # Windows sees Ctrl-C in between only

@@ -22,8 +22,8 @@ from holmes_fit.runs.cohorts import cohort_of
 from holmes_fit.runs.folder import HasRun, Run, open_run, run_of
 from holmes_fit.runs.identity import code_identity
 from holmes_fit.runs.records import Key
+from holmes_fit.settings.distributions import Distribution
 from holmes_fit.settings.pooling import PoolingSettings
-from holmes_fit.settings.populations import Population
 from holmes_fit.settings.preset import Preset, load_preset
 from holmes_fit.studies.recovery.group_study import GroupPlan, plan_groups
 from holmes_fit.studies.recovery.people import Copied, Generated, Sequences, simulate_people
@@ -69,7 +69,7 @@ class RecoveryPlan:
 
     truths: Mapping[str, Sequence[Truth]]
     origin: Origin
-    population: Mapping[str, Population]
+    population: Mapping[str, Distribution]
     fits: Mapping[str, Plan]
     prior: GroupPrior
     sampling: Sampling
