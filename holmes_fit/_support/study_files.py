@@ -29,24 +29,7 @@ def shipped_names(folder: StudyFolder) -> tuple[str, ...]:
 
 
 def find_toml(name_or_path: str | os.PathLike[str], folder: StudyFolder, where: str, beside: Path = Path()) -> Path:
-    """Return the TOML file of a shipped name, or of a path.
-
-    Parameters
-    ----------
-    name_or_path
-        A name from :func:`shipped_names`, or a path.
-    folder
-        Where the shipped ones are.
-    where
-        What a message calls the thing that is looked for.
-    beside
-        What a relative path is relative to.
-
-    Raises
-    ------
-    InputError
-        If there is no such name and no such file.
-    """
+    """Return the TOML file of a shipped name, or of a path."""
     names = shipped_names(folder)
     allowed = f"the path of a TOML file, or one of {', '.join(names)}"
     if not isinstance(name_or_path, str | os.PathLike):
@@ -73,13 +56,7 @@ def _is_file(path: Path) -> bool:
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """Return the content of a TOML file.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read, or is no TOML.
-    """
+    """Return the content of a TOML file."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -88,13 +65,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def parse_toml(content: bytes | str, file: str) -> dict[str, Any]:
-    """Return the content of a TOML file that messages call ``file``.
-
-    Raises
-    ------
-    InputError
-        If it is no TOML.
-    """
+    """Return the content of a TOML file that messages call ``file``."""
     try:
         text = content.decode("utf-8-sig") if isinstance(content, bytes) else content
         return tomllib.loads(text)

@@ -92,14 +92,7 @@ class Distribution:
     def log_density(self, value: ArrayLike, scale: Scale, low: float, high: float) -> NDArray[np.float64]:
         """Return the log density on a scale, cut off at ``low`` and ``high`` and normalised between them.
 
-        Parameters
-        ----------
-        value
-            Natural values.
-        scale
-            The scale that the density is over: with ``"log"``, it integrates to 1 over the logarithm of the value.
-        low, high
-            The natural bounds.
+        With the scale ``"log"``, it integrates to 1 over the logarithm of the value.
         """
         natural = np.asarray(value, dtype=np.float64)
         at_home = self._cut(low, high).logpdf(_TO_HOME[self.home](natural))

@@ -28,19 +28,7 @@ def parameters_of(model: Model) -> tuple[Parameter, ...]:
 
 
 def space_of(everywhere: Settings, here: Settings, model: Model, file: str, problems: Problems) -> Space | None:
-    """Return the space of a model, or nothing and what is wrong.
-
-    Parameters
-    ----------
-    everywhere, here
-        What is said about parameters in all models, and in this one.
-    model
-        The model.
-    file
-        What messages call the preset.
-    problems
-        Where they go.
-    """
+    """Return the space of a model, or nothing and what is wrong."""
     before = len(problems.found)
     entries = {own.name: _Entry(everywhere, here, model, own, file, problems) for own in parameters_of(model)}
     free = {name: entry.axis() for name, entry in entries.items() if entry.is_free}

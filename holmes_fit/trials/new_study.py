@@ -22,18 +22,7 @@ PRESET_SUFFIXES = (".toml", ".md")
 
 
 def create_study(folder: str | os.PathLike[str]) -> tuple[Path, ...]:
-    """Lay out a study folder and return the files that were written.
-
-    Parameters
-    ----------
-    folder
-        The folder; it must be empty, or not be there yet.
-
-    Raises
-    ------
-    InputError
-        If there is something already, or the folder cannot be made or written.
-    """
+    """Lay out a study folder and return the files that were written."""
     root = Path(folder)
     _check_free(root)
     contents = {root / name: (TEMPLATES / template).read_bytes() for name, template in LAYOUT.items()}

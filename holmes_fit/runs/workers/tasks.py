@@ -39,28 +39,9 @@ def do_all(
     results are taken, so that memory does not grow with the number of tasks. Close the iterator to stop early
     (`contextlib.closing`): what is under way is stopped.
 
-    Parameters
-    ----------
-    function
-        Called with each task. With more than one worker it must be a function of a module.
-    tasks
-        The tasks, in any number; a generator will do.
-    workers
-        Processes on this machine, all usable cores by default. With 1, the work is done in this process.
-    dask
-        The address of the scheduler of a Dask cluster, such as ``"tcp://lab3:8786"``, which does the work instead.
-
-    Yields
-    ------
-    tuple
-        The number of the task, from 0, and its result, or a :class:`Failure`. In no particular order.
-
-    Raises
-    ------
-    InputError
-        If ``workers`` is no count, or the cluster cannot be used.
-    HolmesFitError
-        If the cluster ends before the work does.
+    ``workers`` are processes on this machine, all usable cores by default; with 1, the work is done in this process.
+    With several, the function must be one of a module. ``dask`` is the address of a cluster's scheduler, such as
+    ``"tcp://lab3:8786"``. Results come with the number of their task, from 0, in no particular order.
     """
     if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
         raise InputError([Problem("argument workers", shown(workers), "a whole number from 1")])
