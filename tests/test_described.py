@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
-
 from holmes_fit.fitting.plan import plan_fit
+
 from holmes_fit.models.registry import MODELS, LatentCauseModel, baselines, descriptions
 from holmes_fit.models.responses import RESPONSE_PARAMETERS
 from holmes_fit.runs.described import ModelWords, ParameterWords, model_words, parameter_words

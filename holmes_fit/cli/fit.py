@@ -74,14 +74,14 @@ def fit(
     """
     from holmes_fit.cli.fit_text import beginning, ending, failures_text, stopped
     from holmes_fit.fitting.cohort import Fits, carry_out, check_workers, lost_text
-    from holmes_fit.fitting.plan import plan_fit
+    from holmes_fit.fitting.request import request_fit
     from holmes_fit.fitting.summary import model_summary
     from holmes_fit.trials.reading import read_cohort
 
     if quick and preset is not None:
         raise typer.BadParameter("--quick is a preset itself, and has no meaning with --preset")
     say.when_stopped = stopped(out)
-    plan = plan_fit(
+    request = request_fit(
         read_cohort(data, protocol, participants),
         [name.strip() for name in models.split(",")],
         preset="quick" if quick else preset or "default",
@@ -90,11 +90,11 @@ def fit(
         observer=observer_of(particles, resampling, branch_counts, sticky_by, max_depth, max_branches),
     )
     check_workers(workers, dask)
-    with plan.open(out, shlex.join(["holmes-fit", *sys.argv[1:]])) as run:
+    with request.open(out, shlex.join(["holmes-fit", *sys.argv[1:]])) as run:
         before = run.progress()
-        say.note(beginning(plan, before, workers, dask))
+        say.note(beginning(request, before, workers, dask))
         with progress_bar("fitting", say.quiet, lines=True) as progress:
-            lost = carry_out(plan, run, before.missing, workers=workers, dask=dask, progress=progress)
+            lost = carry_out(request, run, before.missing, workers=workers, dask=dask, progress=progress)
     fits = Fits(run)
     summary, failures = model_summary(fits), fits.failures
     say.found(ending(fits, summary), folder=out, label=fits.label, models=rows(summary), failures=rows(failures))
@@ -104,7 +104,7 @@ def fit(
     if lost:
         say.fail(lost_text(lost))
         raise typer.Exit(FAILED)
-    say.next(*_next(out, len(fits.models["subject"].unique()), len(plan.models)))
+    say.next(*_next(out, len(fits.models["subject"].unique()), len(request.models)))
 
 
 def _next(out: Path, people: int, models: int) -> list[str]:

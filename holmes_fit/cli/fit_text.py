@@ -13,7 +13,7 @@ from holmes_fit._support.progress import duration
 from holmes_fit.cli.check_text import counted
 from holmes_fit.fitting.cohort import Fits
 from holmes_fit.fitting.forecast import seconds_of_work
-from holmes_fit.fitting.plan import Plan
+from holmes_fit.fitting.request import Request
 from holmes_fit.fitting.summary import SHOWN
 from holmes_fit.runs.folder import Progress, Run
 from holmes_fit.runs.records import Key
@@ -23,24 +23,24 @@ LISTED = 20  # failures that are named one by one
 LONGEST = 500  # letters of a command that is shown
 
 
-def beginning(plan: Plan, progress: Progress, workers: int | None, dask: str | None) -> str:
+def beginning(request: Request, progress: Progress, workers: int | None, dask: str | None) -> str:
     """Say what will be done, and how long it will take."""
-    names = ", ".join(model.name for model in plan.models)
-    lines = [f"{counted(len(plan.people), 'person', 'people')}, {names}: {counted(progress.total, 'fit')}."]
-    if plan.label:
-        lines.append(f"This is {plan.label}")
+    names = ", ".join(model.name for model in request.models)
+    lines = [f"{counted(len(request.people), 'person', 'people')}, {names}: {counted(progress.total, 'fit')}."]
+    if request.label:
+        lines.append(f"This is {request.label}")
     if progress.done:
         left = "going on with the rest" if progress.missing else "nothing is left to fit"
         lines.append(f"{len(progress.done)} of {progress.total} are done; {left}.")
     if progress.damaged:
         lines.append(f"{counted(len(progress.damaged), 'damaged record')} found, to be made anew.")
     if progress.missing:
-        lines.append(_how_long(plan, progress, workers, dask))
+        lines.append(_how_long(request, progress, workers, dask))
     return "\n".join(lines)
 
 
-def _how_long(plan: Plan, progress: Progress, workers: int | None, dask: str | None) -> str:
-    seconds = seconds_of_work(plan, progress.missing)
+def _how_long(request: Request, progress: Progress, workers: int | None, dask: str | None) -> str:
+    seconds = seconds_of_work(request, progress.missing)
     if dask is not None:
         return f"One core of this machine would need {duration(seconds)}; the cluster shares the work."
     processes = min(workers or usable_cores(), len(progress.missing))

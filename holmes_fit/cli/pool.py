@@ -46,9 +46,10 @@ def pool(
     not sampled again. Ends with 3 if the chains have not converged.
     """
     from holmes_fit.groups.pooling.behaviour import behaviour_in_words
-    from holmes_fit.groups.pooling.lattices import fitted_models
-    from holmes_fit.groups.pooling.results import BEHAVIOUR, checks_row, group_table, in_words
+    from holmes_fit.groups.pooling.results import BEHAVIOUR, in_words
     from holmes_fit.groups.pooling.results import pool as pool_run
+    from holmes_fit.groups.pooling.tables import checks_row
+    from holmes_fit.runs.fitted import fitted_run
     from holmes_fit.runs.folder import read_run
 
     prior, sampling = pooling_of(preset, seed, workers)
@@ -72,7 +73,7 @@ def pool(
         words=words,
         folder=run,
         models=[checks_row(each) for each in found.values()],
-        group=[row for each in found.values() for row in rows(group_table(each))],
+        group=[row for each in found.values() for row in rows(each.group)],
         behaviour=[] if behaviour is None else rows(behaviour),
     )
     tables = [*TABLES, *([BEHAVIOUR] if formula else []), *(f"pool_{name}.nc" for name in found)]
@@ -80,7 +81,7 @@ def pool(
     failed = [name for name, each in found.items() if each.diagnostics.warnings]
     if failed:
         say.warn(not_converged(failed, sampling.draws))
-    compare = [shell("compare", run)] if len(fitted_models(read_run(run))) > 1 else []
+    compare = [shell("compare", run)] if len(fitted_run(run).models) > 1 else []
     say.next(*compare, shell("report", run, "--out", f"{run}.pdf"))
 
 

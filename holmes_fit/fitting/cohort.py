@@ -18,7 +18,7 @@ from holmes_fit._support.errors import HolmesFitError, InputError, Problems, pla
 from holmes_fit._support.progress import OnProgress, watched
 from holmes_fit.fitting.lattice.task import Task
 from holmes_fit.fitting.person import PersonFit, fit_person
-from holmes_fit.fitting.plan import Plan, plan_fit, protocol_text
+from holmes_fit.fitting.request import Request, protocol_text, request_fit
 from holmes_fit.fitting.tables import write_tables
 from holmes_fit.models.registry import Observer, check_count
 from holmes_fit.runs.folder import Run, run_of
@@ -41,13 +41,7 @@ WORTH_ANOTHER_TRY = ("MemoryError", "OSError")
 
 @dataclass(frozen=True)
 class Fits(RunResults):
-    """The fits of a cohort, in their run folder. Tables are read from there when they are asked for.
-
-    Parameters
-    ----------
-    run
-        The run folder.
-    """
+    """The fits of a cohort, in their run folder. Tables are read from there when they are asked for."""
 
     @property
     def parameters(self) -> pd.DataFrame:
@@ -151,10 +145,10 @@ def fit(
     >>> fits.label
     'a first look...'
     """
-    plan = plan_fit(cohort, models, preset=preset, fix=fix, seed=seed, observer=observer)
+    request = request_fit(cohort, models, preset=preset, fix=fix, seed=seed, observer=observer)
     check_workers(workers, dask)
-    with plan.open(_temporary_folder() if out is None else out) as run, watched(progress, "fitting") as told:
-        lost = carry_out(plan, run, run.progress().missing, workers=workers, dask=dask, progress=told)
+    with request.open(_temporary_folder() if out is None else out) as run, watched(progress, "fitting") as told:
+        lost = carry_out(request, run, run.progress().missing, workers=workers, dask=dask, progress=told)
     if lost:
         raise HolmesFitError(lost_text(lost))
     return Fits(run)
@@ -199,7 +193,7 @@ def check_workers(workers: int | None, dask: str | None = None) -> None:
 
 
 def carry_out(
-    plan: Plan,
+    request: Request,
     run: Run,
     missing: Sequence[Key],
     *,
@@ -207,32 +201,18 @@ def carry_out(
     dask: str | None = None,
     progress: OnProgress | None = None,
 ) -> dict[Key, Failure]:
-    """Fit who is missing, then write all tables.
+    """Fit those whose records are missing, then write all tables.
 
-    Parameters
-    ----------
-    plan
-        What is to be done.
-    run
-        Its run folder, open.
-    missing
-        The keys of the records that are not there.
-    workers, dask, progress
-        As for :func:`fit`.
-
-    Returns
-    -------
-    dict
-        The pieces of work whose processes died, which another run may try again.
+    Returns the pieces of work whose processes died, which another run may try again.
     """
-    _write_data(plan.cohort, run)
+    _write_data(request.cohort, run)
     wanted = set(missing)
-    todo = [key for key in plan.keys if key in wanted]
+    todo = [key for key in request.keys if key in wanted]
     lost = {}
     done, total = len(run.manifest.keys) - len(todo), len(run.manifest.keys)
     if progress is not None:
         progress(done, total)
-    tasks = ((plan.task(key), plan.preset) for key in todo)
+    tasks = ((request.task(key), request.preset) for key in todo)
     with closing(do_all(_fit_one, tasks, workers=_useful_workers(workers, len(todo)), dask=dask)) as results:
         for number, result in results if todo else ():
             if isinstance(result, Failure) and (result.lost or result.kind in WORTH_ANOTHER_TRY):
@@ -242,7 +222,7 @@ def carry_out(
             done += 1
             if progress is not None:
                 progress(done, total)
-    write_tables(plan, run)
+    write_tables(request, run)
     return lost
 
 

@@ -40,13 +40,7 @@ def evidence_under(lattices: Lattices, width: float) -> NDArray[np.float64]:
 
 
 def prior_sensitivity(lattices: Sequence[Lattices]) -> pd.DataFrame:
-    """Return ``prior_sensitivity.csv``: a row for each width of the priors and model.
-
-    Parameters
-    ----------
-    lattices
-        Of the same people under each model.
-    """
+    """Return ``prior_sensitivity.csv`` of the same people: a row for each width of the priors and model."""
     rows: list[tuple[object, ...]] = []
     for width in WIDTHS:
         evidence = np.column_stack([evidence_under(each, width) for each in lattices])

@@ -14,7 +14,7 @@ import pandas as pd
 
 from holmes_fit._support.errors import InputError, Problems, Quoted
 from holmes_fit.fitting.cohort import check_workers
-from holmes_fit.fitting.plan import Plan, plan_fit
+from holmes_fit.fitting.request import Request, request_fit
 from holmes_fit.groups.pooling.priors import GroupPrior
 from holmes_fit.groups.pooling.settings import prior_of
 from holmes_fit.models.registry import check_count
@@ -58,7 +58,7 @@ class Question:
     studies: Mapping[int, RecoveryPlan]
     subjects: tuple[int, ...]
     people: int
-    fits: Plan
+    fits: Request
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -147,11 +147,11 @@ def _protocol(protocol: Protocol | str | Path, problems: Problems) -> Protocol |
 
 def _fits(
     protocol: Protocol | None, models: Sequence[str], preset: str | Path | Preset, seed: int, problems: Problems
-) -> Plan | None:
+) -> Request | None:
     """Return how everyone is fitted; whoever that is comes later."""
     nobody: Any = protocol  # what is wrong with the rest is found without a protocol, too
     try:
-        return plan_fit(Cohort(nobody, pd.DataFrame(), (), pd.DataFrame()), models, preset=preset, seed=seed)
+        return request_fit(Cohort(nobody, pd.DataFrame(), (), pd.DataFrame()), models, preset=preset, seed=seed)
     except InputError as error:
         problems.found += error.problems
         return None

@@ -19,7 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from holmes_fit._support.errors import HolmesFitError, Problems, Quoted
-from holmes_fit.fitting.plan import Plan
+from holmes_fit.fitting.request import Request
 from holmes_fit.groups.pooling.priors import GroupPrior
 from holmes_fit.groups.pooling.settings import prior_of
 from holmes_fit.models.registry import Observer
@@ -51,7 +51,7 @@ class GroupPlan:
         The number of groups of each model.
     """
 
-    fits: Plan
+    fits: Request
     cohorts: int
 
     @property
@@ -85,7 +85,7 @@ class GroupPlan:
         return open_run(out, identity={**self.fits.identity(), **own}, about={}, keys=self.keys)
 
 
-def plan_groups(fits: Plan, cohorts: int) -> GroupPlan:
+def plan_groups(fits: Request, cohorts: int) -> GroupPlan:
     """Plan cohorts on the trials of the first person.
 
     Raises

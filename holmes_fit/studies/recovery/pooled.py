@@ -141,11 +141,11 @@ def _mix(models: Sequence[str], name: str, fits: Sequence[Fits], prior: GroupPri
         raise InputError([Problem("mixture", f"{people} people", f"at least {FEWEST_IN_GROUP} people")])
     mixture = mix_models(lattices, prior=prior, sampling=sampling)
     shares = shares_of(mixture)
-    lower, upper = np.transpose([percentiles(each) for each in shares.everyone.T])
+    lower, upper = np.transpose([percentiles(each) for each in shares.frequency.T])
     facts = {"models": list(models), "subjects": list(mixture.subjects), "warnings": mixture.warnings}
     return facts, {
         "probability": mixture.probability,
-        "frequency": shares.everyone.mean(axis=0),
+        "frequency": shares.frequency.mean(axis=0),
         "lower": lower,
         "upper": upper,
         "exceedance": shares.exceedance,
