@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from holmes_fit.fitting.cohort import read_fits as read_fits
     from holmes_fit.groups.comparison.compare import compare as compare
     from holmes_fit.groups.pooling.results import pool as pool
-    from holmes_fit.models.cohort_traces import trace_cohort as trace_cohort
     from holmes_fit.models.registry import MODELS as MODELS
     from holmes_fit.models.registry import Observer as Observer
     from holmes_fit.models.tracing import trace as trace
+    from holmes_fit.models.tracing import trace_cohort as trace_cohort
     from holmes_fit.reporting.drawing import draw as draw
     from holmes_fit.reporting.writing import report as report
     from holmes_fit.studies.planning.study import plan as plan
@@ -56,7 +56,7 @@ _HOME = {
     "report": "reporting.writing",
     "simulate": "studies.simulation.people",
     "trace": "models.tracing",
-    "trace_cohort": "models.cohort_traces",
+    "trace_cohort": "models.tracing",
 }
 
 __all__ = [

@@ -24,7 +24,7 @@ from holmes_fit.groups.pooling.sampling import Sampling
 from holmes_fit.likelihood.traces import Replicates
 from holmes_fit.models.parameters import Parameter
 from holmes_fit.models.registry import find_model
-from holmes_fit.settings.populations import Population
+from holmes_fit.settings.distributions import Distribution
 from holmes_fit.settings.preset import Preset, load_preset
 from holmes_fit.settings.spaces import FreeParameter
 from holmes_fit.studies.recovery.group_calibration import RANKED, draw_people, ranks
@@ -40,7 +40,7 @@ from tests.toy_lattices import point_lattices
 
 SEED = 20262
 FALSE_ALARMS = 1e-3  # over all tests of one set of ranks
-RATE = FreeParameter(Parameter("rate", 0.02, 0.98, "logit", 0.5, ""), Population("logitnormal", 0.5, 1.5), 24)
+RATE = FreeParameter(Parameter("rate", 0.02, 0.98, "logit", 0.5, ""), Distribution("logitnormal", 0.5, 1.5), 24)
 ANSWERS = 30
 PEOPLE = 8
 

@@ -12,7 +12,7 @@ from holmes_fit._support.errors import InputError
 from holmes_fit._support.study_files import study_folder
 from holmes_fit.fitting.request import request_fit
 from holmes_fit.models.registry import MODELS
-from holmes_fit.settings.populations import Population
+from holmes_fit.settings.distributions import Distribution
 from holmes_fit.settings.preset import Preset, load_preset, preset_names, with_fixed
 from tests.small_fits import people
 
@@ -121,7 +121,7 @@ def test_a_parameter_that_is_fixed_off_is_at_its_default(tmp_path: Path) -> None
 
 def test_bias_can_be_freed(tmp_path: Path) -> None:
     preset = preset_of(tmp_path, 'base = "default"\n[parameters.bias]\nfree = true')
-    assert preset.space(HOLMES).response[-1].prior == Population("normal", 0, 1)
+    assert preset.space(HOLMES).response[-1].prior == Distribution("normal", 0, 1)
 
 
 @pytest.mark.parametrize(

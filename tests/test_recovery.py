@@ -24,13 +24,13 @@ from holmes_fit.fitting.lattice.task import Task
 from holmes_fit.fitting.person import PersonFit, fit_person
 from holmes_fit.groups.pooling.priors import GroupPrior
 from holmes_fit.groups.pooling.sampling import Sampling
-from holmes_fit.models.cohort_traces import learner_key
 from holmes_fit.models.filters.draws import stream_key
 from holmes_fit.models.registry import MODELS as ALL_MODELS
 from holmes_fit.models.registry import LatentCauseModel
+from holmes_fit.models.tracing import learner_key
 from holmes_fit.reporting.identification import strength
 from holmes_fit.reporting.style import use_style
-from holmes_fit.settings.populations import Population
+from holmes_fit.settings.distributions import Distribution
 from holmes_fit.settings.preset import Preset, load_preset
 from holmes_fit.studies.recovery import figures, words
 from holmes_fit.studies.recovery.calibration import NO_TEST, SBC, SUMMARY, TOO_FEW
@@ -437,12 +437,12 @@ def test_given_populations_are_used_and_calibration_is_not_judged(preset: Path) 
 
 def test_a_population_that_is_the_prior_is_the_prior() -> None:
     space = load_preset("default").space(ALL_MODELS["flat"])
-    assert follows_prior(space, {"alpha": Population("lognormal", 0.5, 1.0), "bias": Population("fixed", 0.0)})
-    assert not follows_prior(space, {"alpha": Population("lognormal", 0.5, 0.9)})
-    assert not follows_prior(space, {"bias": Population("fixed", 0.1)})
-    assert follows_prior(space, {"learning_rate": Population("fixed", 0.1)})  # it has none
+    assert follows_prior(space, {"alpha": Distribution("lognormal", 0.5, 1.0), "bias": Distribution("fixed", 0.0)})
+    assert not follows_prior(space, {"alpha": Distribution("lognormal", 0.5, 0.9)})
+    assert not follows_prior(space, {"bias": Distribution("fixed", 0.1)})
+    assert follows_prior(space, {"learning_rate": Distribution("fixed", 0.1)})  # it has none
     one = draw_truths(space, 3, seed=SEED)
-    other = draw_truths(space, 3, seed=SEED, population={"alpha": Population("lognormal", 0.5, 1.0)})
+    other = draw_truths(space, 3, seed=SEED, population={"alpha": Distribution("lognormal", 0.5, 1.0)})
     assert [truth.values for truth in one] == [truth.values for truth in other]
 
 

@@ -21,9 +21,9 @@ from benchmarks.likelihood.cases import KEPT, Case, at_hand
 from benchmarks.likelihood.tempering import temper
 from holmes_fit.likelihood import compiled
 from holmes_fit.likelihood.answers import Response
-from holmes_fit.models.cohort_traces import learner_key
 from holmes_fit.models.filters.kernel import traces_of_luck
 from holmes_fit.models.registry import Observer
+from holmes_fit.models.tracing import learner_key
 from holmes_fit.trials.cohorts import MISSED, Learner
 
 BRUTE_SEED, TEMPER_SEED = 101, 202  # of the draws; estimators have others

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 import typer
 
-from holmes_fit._support.errors import HolmesFitError, InputError, is_ctrl_c
+from holmes_fit._support.ctrl_c import is_ctrl_c
+from holmes_fit._support.errors import HolmesFitError, InputError
 from holmes_fit.cli import (
     check,
     compare,

@@ -109,7 +109,7 @@ def fit(
 
 def _next(out: Path, people: int, models: int) -> list[str]:
     """Return the commands that lead on from fits: people who are too few for a group have nothing but a report."""
-    from holmes_fit.settings.populations import FEWEST_IN_GROUP
+    from holmes_fit.settings.distributions import FEWEST_IN_GROUP
 
     report = shell("report", out, "--out", f"{out}.pdf")
     if people < FEWEST_IN_GROUP:

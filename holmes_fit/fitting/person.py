@@ -14,9 +14,9 @@ from holmes_fit.fitting.lattice.posterior import Posterior, posterior_of
 from holmes_fit.fitting.lattice.task import SCORE, Task, natural
 from holmes_fit.fitting.optimum import Goal, Optimum, Point, Score, find_optima, score
 from holmes_fit.likelihood.answers import likelihood_of
-from holmes_fit.models.cohort_traces import learner_key
 from holmes_fit.models.filters.lineage import tree_table
 from holmes_fit.models.registry import LatentCauseModel
+from holmes_fit.models.tracing import learner_key
 from holmes_fit.runs.knowledge import Marginal
 from holmes_fit.settings.preset import Preset
 from holmes_fit.settings.spaces import FreeParameter

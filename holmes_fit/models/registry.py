@@ -172,20 +172,15 @@ class LatentCauseModel:
         return kernel.trace_with_history(observations, self.settings(values, observer), key, replicate)
 
 
-@dataclass(frozen=True)
-class RescorlaWagner:
-    """Weights of the cues, moved towards each outcome that is shown. Exact: all replicates are equal."""
+class _Exact:
+    """A model without particles, which predicts the same in every replicate."""
 
-    name: str = "rescorla_wagner"
-    label: str = "Rescorla–Wagner"
-    parameters: tuple[Parameter, ...] = (LEARNING_RATE,)
-
-    meaning: ClassVar[str] = "a Rescorla–Wagner learner (Rescorla & Wagner, 1972)"
-    color: ClassVar[str] = "#e69f00"
-    marker: ClassVar[str] = "X"
-    baseline: ClassVar[bool] = True
     uses_particles: ClassVar[bool] = False
-    predicts_choices: ClassVar[bool] = False
+    baseline: ClassVar[bool] = True
+
+    def predictions(self, observations: Observations, values: Mapping[str, float]) -> NDArray[np.float64]:
+        """Return p-hat of every trial."""
+        raise NotImplementedError
 
     def p_hat(
         self,
@@ -196,6 +191,24 @@ class RescorlaWagner:
         replicates: int = 1,
         first_replicate: int = 0,
     ) -> NDArray[np.float64]:
+        """Return p-hat, replicates x trials."""
+        return np.tile(self.predictions(observations, values), (replicates, 1))
+
+
+@dataclass(frozen=True)
+class RescorlaWagner(_Exact):
+    """Weights of the cues, moved towards each outcome that is shown."""
+
+    name: str = "rescorla_wagner"
+    label: str = "Rescorla–Wagner"
+    parameters: tuple[Parameter, ...] = (LEARNING_RATE,)
+
+    meaning: ClassVar[str] = "a Rescorla–Wagner learner (Rescorla & Wagner, 1972)"
+    color: ClassVar[str] = "#e69f00"
+    marker: ClassVar[str] = "X"
+    predicts_choices: ClassVar[bool] = False
+
+    def predictions(self, observations: Observations, values: Mapping[str, float]) -> NDArray[np.float64]:
         """Return sigmoid(w . x) before every trial's update, never quite 0 or 1."""
         weights = np.zeros(observations.n_cues)
         predictions = np.empty(observations.n_trials)
@@ -204,11 +217,11 @@ class RescorlaWagner:
             if observations.feedback[trial]:
                 error = observations.outcome[trial] - predictions[trial]
                 weights += values["learning_rate"] * error * cues
-        return np.tile(predictions, (replicates, 1))
+        return predictions
 
 
 @dataclass(frozen=True)
-class Bias:
+class Bias(_Exact):
     """A person who does not learn: one probability of choosing 1, on every trial."""
 
     name: str = "bias"
@@ -218,21 +231,11 @@ class Bias:
     meaning: ClassVar[str] = "a constant choice probability"
     color: ClassVar[str] = "#56b4e9"
     marker: ClassVar[str] = "P"
-    baseline: ClassVar[bool] = True
-    uses_particles: ClassVar[bool] = False
     predicts_choices: ClassVar[bool] = True
 
-    def p_hat(
-        self,
-        observations: Observations,
-        values: Mapping[str, float],
-        observer: Observer,
-        key: np.uint64,
-        replicates: int = 1,
-        first_replicate: int = 0,
-    ) -> NDArray[np.float64]:
+    def predictions(self, observations: Observations, values: Mapping[str, float]) -> NDArray[np.float64]:
         """Return the same probability everywhere."""
-        return np.full((replicates, observations.n_trials), values["choice_probability"])
+        return np.full(observations.n_trials, values["choice_probability"])
 
 
 # Flat is grey and HOLMES violet, throughout; they differ in lightness, too.
@@ -259,6 +262,8 @@ _CAUSE_MODELS = (
     ),
 )  # fmt: skip
 MODELS: dict[str, Model] = {model.name: model for model in (*_CAUSE_MODELS, RescorlaWagner(), Bias())}
+
+_SHIPPED = dict(MODELS)
 
 # What a model says of itself, and what holds where it does not.
 UNSAID: Mapping[str, str | bool] = {
@@ -289,6 +294,11 @@ def _all_parameters(model: Model) -> tuple[Parameter, ...]:
 def baselines() -> tuple[str, ...]:
     """Return the names of the models that are there for others to be held against, sorted."""
     return tuple(sorted(name for name, model in MODELS.items() if getattr(model, "baseline", UNSAID["baseline"])))
+
+
+def models_of_ones_own() -> dict[str, Model]:
+    """Return what was added to the registry, or put in place of a model of the package, where this is called."""
+    return {name: model for name, model in MODELS.items() if _SHIPPED.get(name) is not model}
 
 
 def find_model(name: str) -> Model:

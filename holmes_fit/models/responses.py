@@ -25,18 +25,8 @@ def choice_probability(
 ) -> NDArray[np.float64]:
     """Return the probability of a choice: ``lapse/2 + (1 - lapse) sigmoid(beta logit(p_hat) + bias)`` for choice 1.
 
-    Parameters
-    ----------
-    p_hat
-        The prediction of outcome 1, from 0 to 1 with both ends.
-    beta, lapse, bias
-        The response parameters.
-    choice
-        0 or 1. The probability of 0 is computed directly, so that it stays exact where it is tiny.
-
-    Notes
-    -----
-    All arguments are broadcast against each other.
+    All arguments are broadcast against each other. The probability of choice 0 is computed directly, so that it stays
+    exact where it is tiny.
     """
     evidence = np.asarray(beta) * logit(np.asarray(p_hat, dtype=np.float64)) + np.asarray(bias)
     towards = np.where(np.asarray(choice) == 1, evidence, -evidence)

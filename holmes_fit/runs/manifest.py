@@ -20,24 +20,12 @@ JSON = Mapping[str, object]
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a run folder says about itself.
+    """What a run folder says about itself."""
 
-    Parameters
-    ----------
-    identity
-        Everything that results depend on; nested dictionaries of JSON.
-    about
-        What else is worth knowing: the command, the versions. Kept from the first time, and not compared.
-    keys
-        The records that make the run complete, sorted.
-    begun
-        When the folder was made.
-    """
-
-    identity: JSON
-    about: JSON
-    keys: tuple[Key, ...]
-    begun: datetime
+    identity: JSON  # everything that results depend on; nested dictionaries of JSON
+    about: JSON  # what else is worth knowing: the command, the versions. Kept from the first time, and not compared
+    keys: tuple[Key, ...]  # the records that make the run complete, sorted
+    begun: datetime  # when the folder was made
 
 
 def new_manifest(identity: JSON, about: JSON, keys: tuple[Key, ...]) -> Manifest:
@@ -60,13 +48,7 @@ def to_text(manifest: Manifest) -> str:
 
 
 def from_text(text: str) -> Manifest:
-    """Read a manifest.
-
-    Raises
-    ------
-    ValueError
-        Saying what cannot be read.
-    """
+    """Read a manifest."""
     try:
         content = json.loads(text)
         if content["format"] != FORMAT:

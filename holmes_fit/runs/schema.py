@@ -102,10 +102,7 @@ def frame(file: str, rows: Iterable[object]) -> pd.DataFrame:
 def ordered(file: str, table: pd.DataFrame) -> pd.DataFrame:
     """Return a table with its columns in the order of the schema, further ones behind them.
 
-    Raises
-    ------
-    ValueError
-        If it is no such table: a column is missing, unknown, or holds text instead of numbers.
+    It raises a ValueError if it is no such table: a column is missing, unknown, or holds text instead of numbers.
     """
     if file not in tables():
         return table

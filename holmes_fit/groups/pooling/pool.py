@@ -20,7 +20,7 @@ from holmes_fit.groups.pooling.priors import GroupPrior
 from holmes_fit.groups.pooling.sampling import OnStep, Sampled, Sampling, nuts_once
 from holmes_fit.groups.pooling.tables import group_table, people_table
 from holmes_fit.runs.knowledge import Knowledge, within_cells
-from holmes_fit.settings.populations import FEWEST_IN_GROUP
+from holmes_fit.settings.distributions import FEWEST_IN_GROUP
 
 if TYPE_CHECKING:
     import arviz as az

@@ -19,7 +19,7 @@ from holmes_fit.groups.pooling.priors import GroupPrior, prior_of
 from holmes_fit.models.registry import check_count
 from holmes_fit.runs.folder import Run, open_run
 from holmes_fit.runs.records import Key
-from holmes_fit.settings.populations import FEWEST_IN_GROUP
+from holmes_fit.settings.distributions import FEWEST_IN_GROUP
 from holmes_fit.settings.preset import Preset
 from holmes_fit.settings.spaces import Space
 from holmes_fit.studies.planning.lengths import MOST_TRIALS, possible_trials, step_of, with_trials

@@ -19,8 +19,8 @@ from holmes_fit.models.registry import Observer, check_count, find_model
 from holmes_fit.runs.fitted import FittedRun, fitted_run
 from holmes_fit.runs.folder import HasRun, Run, open_run
 from holmes_fit.runs.identity import code_identity
+from holmes_fit.settings.distributions import Distribution
 from holmes_fit.settings.pooling import PoolingSettings
-from holmes_fit.settings.populations import Population
 from holmes_fit.settings.preset import Preset, load_preset
 from holmes_fit.studies.recovery.group_study import GroupPlan, plan_groups
 from holmes_fit.studies.recovery.people import Copied, Generated, Sequences, simulate_people
@@ -66,7 +66,7 @@ class RecoveryPlan:
 
     truths: Mapping[str, Sequence[Truth]]
     origin: Origin
-    population: Mapping[str, Population]
+    population: Mapping[str, Distribution]
     fits: Mapping[str, Request]
     prior: GroupPrior
     sampling: Sampling

@@ -13,7 +13,7 @@ from holmes_fit._support.errors import Problems, check_kind, nearest
 from holmes_fit.models.filters.draws import stream_key
 from holmes_fit.models.registry import MODELS, Model
 from holmes_fit.runs.fitted import FittedRun
-from holmes_fit.settings.populations import Population, parse_population
+from holmes_fit.settings.distributions import Distribution, parse_population
 from holmes_fit.settings.spaces import FreeParameter, Space
 from holmes_fit.studies.simulation.plan import parameters_of
 
@@ -44,7 +44,7 @@ class Truth:
 
 def check_population(
     population: Mapping[str, float | str], models: Sequence[Model], problems: Problems
-) -> dict[str, Population]:
+) -> dict[str, Distribution]:
     """Return how given parameters are spread over simulated people; a parameter must belong to one of the models."""
     if not check_kind("population", population, Mapping, "values by parameter, such as {'alpha': 1.0}", problems):
         return {}
@@ -58,14 +58,14 @@ def check_population(
     return found
 
 
-def follows_prior(space: Space, population: Mapping[str, Population]) -> bool:
+def follows_prior(space: Space, population: Mapping[str, Distribution]) -> bool:
     """Say whether truths are distributed as the fit takes them to be; then intervals and ranks must be calibrated."""
     free = {axis.name: axis.prior for axis in space.free}
     for name in [parameter.name for parameter in parameters_of(space.model)]:
         given = population.get(name)
         if given is None:
             continue
-        if name in space.tied or given != free.get(name, Population("fixed", space.fixed.get(name, np.nan))):
+        if name in space.tied or given != free.get(name, Distribution("fixed", space.fixed.get(name, np.nan))):
             return False
     return True
 
@@ -75,7 +75,7 @@ def draw_truths(
     n: int,
     *,
     seed: int,
-    population: Mapping[str, Population] | None = None,
+    population: Mapping[str, Distribution] | None = None,
     like: Sequence[str] = (),
 ) -> list[Truth]:
     """Draw people who follow one model.
@@ -105,7 +105,7 @@ def draw_truths(
     return found
 
 
-def _drawn(axis: FreeParameter, population: Mapping[str, Population], seed: int, subject: str) -> float:
+def _drawn(axis: FreeParameter, population: Mapping[str, Distribution], seed: int, subject: str) -> float:
     rng = _rng(seed, subject, axis.name)
     given = population.get(axis.name)
     return float(axis.draw(rng, 1)[0]) if given is None or given == axis.prior else given.draw(rng)

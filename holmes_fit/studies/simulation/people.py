@@ -71,7 +71,7 @@ def simulate(
         The number of people.
     values
         Parameters of the model and of the response rule by name: a number, or a population such as
-        ``"lognormal:0.8,0.5"`` (see :mod:`holmes_fit.settings.populations`). ``"patients.omega"`` holds for the group
+        ``"lognormal:0.8,0.5"`` (see :mod:`holmes_fit.settings.distributions`). ``"patients.omega"`` holds for the group
         ``patients`` only. Those left out have their defaults.
     mix
         Instead of one model, several with their shares, which add up to 1: each person's model is drawn.

@@ -10,7 +10,7 @@ from holmes_fit._support.errors import InputError, Problems, Quoted, check_kind,
 from holmes_fit.models.parameters import Parameter
 from holmes_fit.models.registry import Model, Observer, check_count, find_model, is_number
 from holmes_fit.models.responses import response_parameters
-from holmes_fit.settings.populations import Population, parse_population
+from holmes_fit.settings.distributions import Distribution, parse_population
 from holmes_fit.trials.protocols.catalogue import load_protocol
 from holmes_fit.trials.protocols.schema import Protocol
 
@@ -32,7 +32,7 @@ class Plan:
 
     protocol: Protocol
     shares: dict[str, float]
-    populations: dict[str | None, dict[str, Population]]
+    populations: dict[str | None, dict[str, Distribution]]
     missed: float
     seed: int
     observer: Observer
@@ -122,11 +122,11 @@ def _check_groups(protocol: Protocol, groups: Mapping[str, int] | None, subjects
 
 def _checked_values(
     values: Mapping[str, float | str], models: list[Model], groups: list[str | None], problems: Problems
-) -> dict[str | None, dict[str, Population]]:
+) -> dict[str | None, dict[str, Distribution]]:
     """Return the populations of each group, those of its own before those of everyone."""
     known = {parameter.name: parameter for model in models for parameter in parameters_of(model)}
-    for_all: dict[str, Population] = {}
-    of_group: dict[str | None, dict[str, Population]] = {group: {} for group in groups}
+    for_all: dict[str, Distribution] = {}
+    of_group: dict[str | None, dict[str, Distribution]] = {group: {} for group in groups}
     for name, value in values.items():
         group, _, parameter = str(name).rpartition(".")
         if group and group not in groups:
