@@ -20,7 +20,7 @@ from holmes_fit.fitting.person import PersonFit, fit_person
 from holmes_fit.models.registry import Observer
 from holmes_fit.runs.folder import read_run
 from holmes_fit.settings.preset import Preset
-from holmes_fit.studies.recovery import study
+from holmes_fit.studies.recovery import cohorts, study
 from holmes_fit.studies.recovery.study import read_recovery
 from holmes_fit.trials.writing import write_trials
 from tests.small_fits import OBSERVER, OBSERVER_OPTIONS, people, small_preset
@@ -147,7 +147,7 @@ def test_a_lost_worker_ends_with_1(
     from holmes_fit.runs.workers.pool import LOST, Failure
 
     lost = {("bias", "bias_001"): Failure(LOST, "its process died 3 times")}
-    monkeypatch.setattr(study, "carry_out", lambda *_, **__: lost)
+    monkeypatch.setattr(cohorts, "carry_out", lambda *_, **__: lost)
     code, out, err = run(capsys, *small.command())
     assert (code, out) == (1, "")
     assert "Not done, as their processes died: bias_001 with bias" in err

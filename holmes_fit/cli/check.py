@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from holmes_fit.cli.app import command
-from holmes_fit.cli.options import Data, Participants, ProtocolName
+from holmes_fit.cli.options import Data, Participants, ProtocolName, option
 from holmes_fit.cli.output import BAD_INPUT, Output, shell
 
 
@@ -21,8 +21,7 @@ def check(
     protocol: ProtocolName,
     participants: Participants = None,
     by: Annotated[
-        str | None,
-        typer.Option(metavar="COVARIATE", help="Makes the groups; the first that divides people if not given."),
+        str | None, option("COVARIATE", "Makes the groups; the first that divides people if not given.")
     ] = None,
     *,
     say: Output,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 import pandas as pd
 
 from holmes_fit._support.errors import plain
-from holmes_fit.cli.output import in_one_line, rows
+from holmes_fit.cli.output import counted, in_one_line, rows
 from holmes_fit.trials.cohorts import Cohort
 from holmes_fit.trials.reading import Check
 from holmes_fit.trials.summaries import cohort_summary, learning_curve
@@ -70,11 +70,6 @@ def _exclusion_lines(exclusions: pd.DataFrame) -> Iterator[str]:
         yield f"  and answers of {counted(len(answers) - LISTED, 'more person', 'more people')}; --json lists them all"
 
 
-def counted(n: float, one: str, many: str = "") -> str:
-    """Return a number with its noun: ``1 trial``, ``2 trials``."""
-    return f"{n:,.0f} {one if n == 1 else many or f'{one}s'}"
-
-
 def curve_lines(curve: pd.DataFrame) -> Iterator[str]:
     """Give a table of the learning curve: a line a group, with percentages and bars."""
     parts = curve[["first", "last"]].drop_duplicates().sort_values("first")
@@ -96,22 +91,14 @@ def sparkline(proportions: Iterable[float]) -> str:
 
 def problems_as_text(check: Check) -> str:
     """Return every problem, a line each."""
-    lines = [
-        f"{counted(len(check.problems), 'problem')}:",
-        *(f"  {in_one_line(problem)}" for problem in check.problems),
-    ]
-    return "\n".join(lines)
+    said = [f"  {in_one_line(problem)}" for problem in check.problems]
+    return "\n".join([f"{counted(len(said), 'problem')}:", *said])
 
 
 def check_facts(check: Check, by: str | None = None) -> dict[str, object]:
     """Return everything about a check, for programs; the problems are not in it."""
     cohort = check.cohort
-    facts: dict[str, object] = {
-        "files": check.files,
-        "rows": check.rows,
-        "subjects": check.subjects,
-        "notes": check.notes,
-    }
+    facts: dict[str, object] = {name: getattr(check, name) for name in ("files", "rows", "subjects", "notes")}
     if cohort is not None:
         facts["groups"] = rows(cohort_summary(cohort, by))
         facts["exclusions"] = rows(cohort.exclusions)

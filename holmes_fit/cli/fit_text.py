@@ -4,53 +4,37 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 import pandas as pd
 
 from holmes_fit._support.errors import plain
 from holmes_fit._support.progress import duration
-from holmes_fit.cli.check_text import counted
+from holmes_fit.cli.long_work import how_long
+from holmes_fit.cli.options import Work
+from holmes_fit.cli.output import counted
 from holmes_fit.fitting.cohort import Fits
-from holmes_fit.fitting.forecast import seconds_of_work
 from holmes_fit.fitting.plan import Plan
 from holmes_fit.fitting.summary import SHOWN
 from holmes_fit.runs.folder import Progress, Run
 from holmes_fit.runs.records import Key
-from holmes_fit.runs.workers.processes import usable_cores
 
 LISTED = 20  # failures that are named one by one
 LONGEST = 500  # letters of a command that is shown
 
 
-def beginning(plan: Plan, progress: Progress, workers: int | None, dask: str | None) -> str:
+def beginning(plan: Plan, run: Run, work: Work) -> Iterator[str]:
     """Say what will be done, and how long it will take."""
+    progress = run.progress()
     names = ", ".join(model.name for model in plan.models)
-    lines = [f"{counted(len(plan.people), 'person', 'people')}, {names}: {counted(progress.total, 'fit')}."]
+    yield f"{counted(len(plan.people), 'person', 'people')}, {names}: {counted(progress.total, 'fit')}."
     if plan.label:
-        lines.append(f"This is {plan.label}")
+        yield f"This is {plan.label}"
     if progress.done:
         left = "going on with the rest" if progress.missing else "nothing is left to fit"
-        lines.append(f"{len(progress.done)} of {progress.total} are done; {left}.")
+        yield f"{len(progress.done)} of {progress.total} are done; {left}."
     if progress.damaged:
-        lines.append(f"{counted(len(progress.damaged), 'damaged record')} found, to be made anew.")
-    if progress.missing:
-        lines.append(_how_long(plan, progress, workers, dask))
-    return "\n".join(lines)
-
-
-def _how_long(plan: Plan, progress: Progress, workers: int | None, dask: str | None) -> str:
-    seconds = seconds_of_work(plan, progress.missing)
-    if dask is not None:
-        return f"One core of this machine would need {duration(seconds)}; the cluster shares the work."
-    processes = min(workers or usable_cores(), len(progress.missing))
-    each = max(seconds / processes, seconds / len(progress.missing))
-    return f"That takes {duration(each)} with {counted(processes, 'process', 'processes')}."
-
-
-def stopped(out: Path) -> str:
-    """Say how to go on after Ctrl-C."""
-    return f"Stopped. What is done is safe in {plain(str(out), limit=300)}; the same command goes on from there."
+        yield f"{counted(len(progress.damaged), 'damaged record')} found, to be made anew."
+    yield from how_long([(plan, progress.missing)], work)
 
 
 def ending(fits: Fits, summary: pd.DataFrame) -> str:

@@ -27,29 +27,23 @@ class Output:
 
     Findings go to standard output; whatever accompanies them to standard error. With ``--json``, standard output has
     one object and nothing else.
-
-    Parameters
-    ----------
-    as_json
-        Print one JSON object instead of findings in words.
-    quiet
-        Print nothing but problems, and what was asked for as JSON.
-    command
-        The name of the command, once it has begun.
-    when_stopped
-        What to tell someone who stops it.
     """
 
     as_json: bool = False
-    quiet: bool = False
-    command: str = ""
-    when_stopped: str = "Stopped."
+    quiet: bool = False  # print nothing but problems, and what was asked for as JSON
+    command: str = ""  # its name, once it has begun
+    when_stopped: str = "Stopped."  # for someone who stops it
     _facts: dict[str, object] = field(default_factory=dict)
     _problems: list[Problem] = field(default_factory=list)
     _warnings: list[str] = field(default_factory=list)
     _errors: list[str] = field(default_factory=list)
     _written: list[Path] = field(default_factory=list)
     _next: list[str] = field(default_factory=list)
+
+    def safe_in(self, folder: Path) -> None:
+        """Let someone who stops the command know how to go on."""
+        where = plain(str(folder), limit=300)
+        self.when_stopped = f"Stopped. What is done is safe in {where}; the same command goes on from there."
 
     def found(self, text: str = "", **facts: object) -> None:
         """Say what was found: a text for people, facts for programs."""
@@ -129,6 +123,11 @@ def shell(command: str, *arguments: object) -> str:
 def rows(table: pd.DataFrame) -> list[dict[str, Any]]:
     """Return a table as a list of its rows."""
     return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
+
+
+def counted(n: float, one: str, many: str = "") -> str:
+    """Return a number with its noun: ``1 trial``, ``2 trials``."""
+    return f"{n:,.0f} {one if n == 1 else many or f'{one}s'}"
 
 
 def in_one_line(message: object) -> str:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from holmes_fit._support.progress import progress_bars
 from holmes_fit.cli.app import command
-from holmes_fit.cli.options import LeaveOut, PoolingPreset, RunFolder, Seed, Workers, complete_models, pooling_of
+from holmes_fit.cli.options import Pooling, RunFolder, complete_models, names_in, option, pooling_of
 from holmes_fit.cli.output import Output, rows, shell
 
 TABLES = ("group.csv", "pooled.csv", "pooling.csv", "pooling_prior.csv")
@@ -22,20 +20,13 @@ TABLES = ("group.csv", "pooled.csv", "pooling.csv", "pooling_prior.csv")
 def pool(
     run: RunFolder,
     models: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME,...", help="Some of the run's models; all by default.", autocompletion=complete_models
-        ),
+        str | None, option("NAME,...", "Some of the run's models; all by default.", complete=complete_models)
     ] = None,
     formula: Annotated[
-        list[str] | None,
-        typer.Option(metavar="F", help="A parameter's mean by covariates, as 'alpha ~ group'; can be repeated."),
+        list[str] | None, option("F", "A parameter's mean by covariates, as 'alpha ~ group'; can be repeated.")
     ] = None,
-    leave_out: LeaveOut = None,
-    preset: PoolingPreset = "default",
-    seed: Seed = 0,
-    workers: Workers = None,
     *,
+    pooling: Pooling,
     say: Output,
 ) -> None:
     """Pool people: what they have in common, and each in that light.
@@ -51,13 +42,13 @@ def pool(
     from holmes_fit.groups.pooling.results import pool as pool_run
     from holmes_fit.runs.folder import read_run
 
-    prior, sampling = pooling_of(preset, seed, workers)
+    prior, sampling = pooling_of(pooling.preset, pooling.seed, pooling.workers)
     with progress_bars(say.quiet) as begin:
         found = pool_run(
             run,
-            None if models is None else [name.strip() for name in models.split(",")],
+            names_in(models),
             formulas=formula or (),
-            leave_out=leave_out or (),
+            leave_out=pooling.leave_out or (),
             prior=prior,
             sampling=sampling,
             progress=begin,

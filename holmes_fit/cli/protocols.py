@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from holmes_fit.cli.app import app, command, examples, speaking
-from holmes_fit.cli.options import Force, shipped
+from holmes_fit.cli.options import Force, option, shipped
 from holmes_fit.cli.output import Output
 
 protocols = typer.Typer(
@@ -47,9 +47,7 @@ def show(
             autocompletion=shipped("protocols"),
         ),
     ],
-    picture: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also draw the design: a .png, .pdf or .svg file.")
-    ] = None,
+    picture: Annotated[Path | None, option("FILE", "Also draw the design: a .png, .pdf or .svg file.")] = None,
     force: Force = False,
     *,
     say: Output,

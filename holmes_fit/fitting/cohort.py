@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from holmes_fit._support.errors import HolmesFitError, InputError, Problems, plain
-from holmes_fit._support.progress import OnProgress, watched
+from holmes_fit._support.progress import OnProgress, Watched, begun_with, watched
 from holmes_fit.fitting.lattice.task import Task
 from holmes_fit.fitting.person import PersonFit, fit_person
 from holmes_fit.fitting.plan import Plan, plan_fit, protocol_text
@@ -37,6 +37,10 @@ if TYPE_CHECKING:
 
 # Exceptions that the same task may well be spared another time: it is left undone, not recorded as impossible.
 WORTH_ANOTHER_TRY = ("MemoryError", "OSError")
+
+
+class WorkLost(HolmesFitError):
+    """Processes have died every time that their work was tried; what else was done is kept."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +97,7 @@ def fit(
     observer: Observer | None = None,
     workers: int | None = None,
     dask: str | None = None,
-    progress: OnProgress | bool = True,
+    progress: Watched = True,
 ) -> Fits:
     """Fit everyone in a cohort with every model.
 
@@ -155,10 +159,14 @@ def fit(
     """
     plan = plan_fit(cohort, models, preset=preset, fix=fix, seed=seed, observer=observer)
     check_workers(workers, dask)
-    with plan.open(_temporary_folder() if out is None else out) as run, watched(progress, "fitting") as told:
+    folder = _temporary_folder() if out is None else out
+    with (
+        plan.open(folder, begun_with(progress, "holmes_fit.fit")) as run,
+        watched(progress, "fitting", plan, run) as told,
+    ):
         lost = carry_out(plan, run, run.progress().missing, workers=workers, dask=dask, progress=told)
     if lost:
-        raise HolmesFitError(lost_text(lost))
+        raise WorkLost(lost_text(lost))
     return Fits(run)
 
 

@@ -14,13 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunResults:
-    """Results in their run folder. Tables are read from there when they are asked for.
-
-    Parameters
-    ----------
-    run
-        The run folder.
-    """
+    """Results in their run folder. Tables are read from there when they are asked for."""
 
     run: Run
 
@@ -40,3 +34,16 @@ class RunResults:
         text = (*self.text_columns, *more_text)
         table = self.run.read_table(name, text)
         return table.fillna({column: "" for column in text if column in table})
+
+
+class Table:
+    """A table of a run folder, as an attribute of its results that is read when it is asked for."""
+
+    def __init__(self, name: str, holds: str, *text: str):
+        self._name, self._text = name, text
+        self.__doc__ = f"``{name}``: {holds}."
+
+    def __get__(self, results: RunResults | None, _: type) -> pd.DataFrame:
+        if results is None:
+            return self  # type: ignore[return-value]  # help() asks the class
+        return results._table(self._name, *self._text)

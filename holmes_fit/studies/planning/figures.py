@@ -20,16 +20,9 @@ WIDTH = 7.4
 
 
 def plan_figure(table: pd.DataFrame, power: pd.DataFrame, models: Sequence[str], label: str = "") -> Figure:
-    """Draw what is left of the prior's interval by trials, and the power by people and trials.
+    """Draw what is left of the prior's interval by trials, and the power by people and trials: a row for each model.
 
-    Parameters
-    ----------
-    table, power
-        ``plan.csv`` and ``plan_power.csv``.
-    models
-        In the order of the rows.
-    label
-        What a reader must be told; not drawn if empty.
+    The label, of which a reader must be told, is not drawn if it is empty.
     """
     from matplotlib.figure import Figure
 

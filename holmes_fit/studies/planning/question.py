@@ -25,7 +25,7 @@ from holmes_fit.settings.populations import FEWEST_IN_GROUP
 from holmes_fit.settings.preset import Preset
 from holmes_fit.settings.spaces import Space
 from holmes_fit.studies.planning.lengths import MOST_TRIALS, possible_trials, step_of, with_trials
-from holmes_fit.studies.recovery.plan import RecoveryPlan, plan_recovery
+from holmes_fit.studies.recovery.setup import RecoverySetup, set_up_recovery
 from holmes_fit.trials.cohorts import Cohort
 from holmes_fit.trials.protocols.catalogue import load_protocol
 from holmes_fit.trials.protocols.schema import Protocol
@@ -39,27 +39,13 @@ LARGEST_GROUP = 1000
 
 @dataclass(frozen=True)
 class Question:
-    """A plan to be made. Get one from :func:`ask`, which checks it.
+    """A plan to be made. Get one from :func:`ask`, which checks it."""
 
-    Parameters
-    ----------
-    protocol
-        The design, with the number of trials that it comes with.
-    studies
-        By the number of trials, who is simulated and how they are fitted. It is the same people for each.
-    subjects
-        The sizes of groups.
-    people
-        How many people each model simulates.
-    fits
-        How everyone is fitted.
-    """
-
-    protocol: Protocol
-    studies: Mapping[int, RecoveryPlan]
-    subjects: tuple[int, ...]
-    people: int
-    fits: Plan
+    protocol: Protocol  # with the number of trials that it comes with
+    studies: Mapping[int, RecoverySetup]  # by the number of trials; it is the same people for each
+    subjects: tuple[int, ...]  # the sizes of groups
+    people: int  # how many each model simulates
+    fits: Plan  # how everyone is fitted
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -106,13 +92,7 @@ def ask(
     workers: int | None = None,
     dask: str | None = None,
 ) -> Question:
-    """Check what is asked for, and simulate the people. The parameters are those of :func:`holmes_fit.plan`.
-
-    Raises
-    ------
-    InputError
-        Naming everything that cannot be used.
-    """
+    """Check what is asked for, and simulate the people. The parameters are those of :func:`holmes_fit.plan`."""
     problems = Problems()
     loaded = _protocol(protocol, problems)
     lengths = _counts("trials", trials, 1, MOST_TRIALS, problems)
@@ -128,7 +108,7 @@ def ask(
     assert loaded is not None
     assert fits is not None
     studies = {
-        length: plan_recovery(own, models=models, subjects=people, preset=fits.preset, seed=seed)
+        length: set_up_recovery(own, models=models, subjects=people, preset=fits.preset, seed=seed)
         for length, own in sorted(resized.items())
     }
     return Question(loaded, studies, tuple(sorted(sizes)), people, fits)

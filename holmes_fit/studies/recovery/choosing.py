@@ -52,19 +52,8 @@ def evidences_of(fits: Fits, models: Sequence[str]) -> pd.DataFrame:
 def confusion_table(fits: Mapping[str, Fits], everyone: MixtureFound | None, seed: int) -> pd.DataFrame:
     """Return ``confusion.csv``: how often each model is chosen for people who follow a model.
 
-    Parameters
-    ----------
-    fits
-        The fits of each cohort, by the model that its people follow.
-    everyone
-        The mixture of all cohorts, for the criterion ``pooled``: the most probable model of a person.
-    seed
-        Chooses the bootstrap samples of people.
-
-    Notes
-    -----
-    ``inversion`` is the probability that a person follows ``truth`` if ``chosen`` was chosen, all models being equally
-    frequent.
+    By the criterion ``pooled`` it is the most probable model of a person in the mixture of everyone. ``inversion`` is
+    the probability that a person follows ``truth`` if ``chosen`` was chosen, all models being equally frequent.
     """
     models = list(fits)
     rows: list[tuple[object, ...]] = []
@@ -87,12 +76,7 @@ def confusion_table(fits: Mapping[str, Fits], everyone: MixtureFound | None, see
 def _inverted(counts: Sequence[NDArray[np.int_]], rng: np.random.Generator) -> list[list[Estimate]]:
     """Return truths x models: the probability of the truth given the choice, with its bootstrap interval over people.
 
-    Parameters
-    ----------
-    counts
-        For each truth, how often each model was chosen.
-    rng
-        Draws the people of each truth anew.
+    For each truth, ``counts`` says how often each model was chosen.
     """
     shares = [count / count.sum() for count in counts]
     drawn = [
@@ -123,15 +107,6 @@ def _chosen(
 def model_table(fits: Mapping[str, Fits], mixtures: Mapping[str, MixtureFound | None], seed: int) -> pd.DataFrame:
     """Return ``model_recovery.csv``: what speaks for each model over all people who follow one.
 
-    Parameters
-    ----------
-    fits, mixtures
-        Of each cohort, by the model that its people follow.
-    seed
-        Chooses the bootstrap samples of people.
-
-    Notes
-    -----
     ``total`` is the sum over people, ``difference`` its distance from that of the true model, below 0 if the true model
     is ahead. The criterion ``pooled`` has frequencies instead, from the mixture of the cohort.
     """

@@ -60,14 +60,7 @@ ERRORS = ("model", "parameter_a", "parameter_b", "estimator", "n", "correlation"
 def people_table(truths: Sequence[Truth], fits: Fits, pooled: pd.DataFrame | None = None) -> pd.DataFrame:
     """Return ``recovery_people.csv`` for people who follow one model: a row for each free parameter.
 
-    Parameters
-    ----------
-    truths
-        The people.
-    fits
-        Their fits, with the model that they follow among others.
-    pooled
-        ``pooled.csv`` of the same people; without it, its columns are empty.
+    Without ``pooled.csv`` of the same people, its columns are empty.
     """
     model = truths[0].model
     values = {truth.subject: truth.values for truth in truths}
@@ -108,15 +101,7 @@ def _with_pooled(table: pd.DataFrame, pooled: pd.DataFrame | None) -> pd.DataFra
 
 
 def recovery_table(people: pd.DataFrame, seed: int) -> pd.DataFrame:
-    """Return ``recovery.csv``: a row for each model, parameter, estimator and measure that applies.
-
-    Parameters
-    ----------
-    people
-        What :func:`people_table` returns, of one model or of several.
-    seed
-        Chooses the bootstrap samples of people.
-    """
+    """Return ``recovery.csv``: a row for each model, parameter, estimator and measure that applies."""
     rows = []
     for (model, parameter), own in people.groupby(["model", "parameter"], sort=False):
         for estimator in ESTIMATORS:

@@ -41,19 +41,11 @@ FEWEST_SHARES = 2  # of the filters at a node are of different people, so that t
 
 
 @dataclass(frozen=True)
-class GroupPlan:
-    """How pooling is calibrated. Get one from :func:`plan_groups`, which checks it.
+class GroupSetup:
+    """How pooling is calibrated. Get one from :func:`set_up_groups`, which checks it."""
 
-    Parameters
-    ----------
-    fits
-        How everyone is fitted. Everyone sees the trials of the first person of its cohort.
-    cohorts
-        The number of groups of each model.
-    """
-
-    fits: Plan
-    cohorts: int
+    fits: Plan  # how everyone is fitted; everyone sees the trials of the first person of its cohort
+    cohorts: int  # the number of groups of each model
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -87,15 +79,9 @@ class GroupPlan:
         return open_run(out, identity={**self.fits.identity(), **own}, about={}, keys=self.keys)
 
 
-def plan_groups(fits: Plan, cohorts: int) -> GroupPlan:
-    """Plan cohorts on the trials of the first person.
-
-    Raises
-    ------
-    InputError
-        If no model has particles, or fits take more replicates than people can share from the pool of filters.
-    """
-    plan = GroupPlan(fits, cohorts)
+def set_up_groups(fits: Plan, cohorts: int) -> GroupSetup:
+    """Set up cohorts on the trials of the first person; refuse models without particles, and too many replicates."""
+    plan = GroupSetup(fits, cohorts)
     problems = Problems()
     if not plan.models:
         problems.add("argument groups", Quoted("no model with latent causes"), "at least one, such as flat or holmes")
@@ -122,7 +108,7 @@ def row_traces(task: tuple[Space, tuple[Learner, ...], Observer, int]) -> NDArra
 
 
 def carry_out_groups(
-    plan: GroupPlan,
+    plan: GroupSetup,
     run: Run,
     *,
     workers: int | None = None,
@@ -131,16 +117,8 @@ def carry_out_groups(
 ) -> None:
     """Do what is missing: the traces first, then the cohorts of one model after those of another.
 
-    Parameters
-    ----------
-    plan
-        What is to be done.
-    run
-        The folder of the study, open. Workers read traces from there, so those of a cluster must see it too.
-    workers, dask
-        As for :func:`holmes_fit.fit`.
-    done
-        Called after each piece of work, those of earlier times included.
+    Workers read traces from the folder of the study, so those of a cluster must see it too. ``done`` is called after
+    each piece of work, those of earlier times included.
     """
     for _ in range(len(run.manifest.keys) - len(run.progress().missing)):
         done()
@@ -169,7 +147,7 @@ def _results(
             yield keys[number], result
 
 
-def _cohort(task: tuple[GroupPlan, Path, str, int]) -> GroupCohort:
+def _cohort(task: tuple[GroupSetup, Path, str, int]) -> GroupCohort:
     """Draw one group, simulate its people, fit and pool them."""
     plan, root, model, number = task
     study = _loaded(plan, root, model)
@@ -180,7 +158,7 @@ def _cohort(task: tuple[GroupPlan, Path, str, int]) -> GroupCohort:
 _STUDIES: dict[str, GroupStudy] = {}  # in each process, the one that it works on: traces are large
 
 
-def _loaded(plan: GroupPlan, root: Path, model: str) -> GroupStudy:
+def _loaded(plan: GroupSetup, root: Path, model: str) -> GroupStudy:
     run = read_run(root)
     key = json.dumps([str(root), model, run.manifest.identity], sort_keys=True)  # a folder can be made anew
     if key not in _STUDIES:
@@ -192,7 +170,7 @@ def _loaded(plan: GroupPlan, root: Path, model: str) -> GroupStudy:
     return _STUDIES[key]
 
 
-def all_traces(run: Run, plan: GroupPlan, model: str) -> NDArray[np.float64]:
+def all_traces(run: Run, plan: GroupSetup, model: str) -> NDArray[np.float64]:
     """Return p-hat at all nodes of a model's lattice, once its rows are done."""
     found = []
     for row in range(n_rows(plan.space(model))):
@@ -203,7 +181,7 @@ def all_traces(run: Run, plan: GroupPlan, model: str) -> NDArray[np.float64]:
     return np.concatenate(found)
 
 
-def group_ranks(plan: GroupPlan, run: Run) -> pd.DataFrame:
+def group_ranks(plan: GroupSetup, run: Run) -> pd.DataFrame:
     """Return ``sbc.csv`` for groups: a row for every cohort, parameter, and mean or spread."""
     rows: list[tuple[object, ...]] = []
     for record in run.records():

@@ -76,22 +76,10 @@ def simulate_people(
     averaged: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> Cohort:
-    """Let people with known parameters answer.
+    """Let people with known parameters answer the trials of some sequences; no fit uses the same draws.
 
-    Parameters
-    ----------
-    truths
-        The people.
-    sequences
-        Where their trials come from.
-    seed
-        Chooses all draws, with the names of the people. No fit uses the same ones.
-    observer
-        How their own filters are run.
-    averaged
-        The number of filters whose predictions are averaged before an answer: 1, except for averaged observers.
-    progress
-        Called with the number of people done and their total.
+    ``averaged`` is the number of filters whose predictions are averaged before an answer: 1, except for averaged
+    observers.
     """
     protocol = sequences.protocol
     tables = []

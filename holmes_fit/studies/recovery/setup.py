@@ -25,9 +25,9 @@ from holmes_fit.runs.records import Key
 from holmes_fit.settings.pooling import PoolingSettings
 from holmes_fit.settings.populations import Population
 from holmes_fit.settings.preset import Preset, load_preset
-from holmes_fit.studies.recovery.group_study import GroupPlan, plan_groups
-from holmes_fit.studies.recovery.people import Copied, Generated, Sequences, simulate_people
+from holmes_fit.studies.recovery.group_study import GroupSetup, set_up_groups
 from holmes_fit.studies.recovery.pooled import pooling_keys
+from holmes_fit.studies.recovery.sequences import Copied, Generated, Sequences, simulate_people
 from holmes_fit.studies.recovery.truths import (
     Origin,
     Truth,
@@ -46,34 +46,16 @@ KIND = "recovery"
 
 
 @dataclass(frozen=True)
-class RecoveryPlan:
-    """A recovery study. Get one from :func:`plan_recovery`, which checks it.
+class RecoverySetup:
+    """A recovery study. Get one from :func:`set_up_recovery`, which checks it."""
 
-    Parameters
-    ----------
-    truths
-        The people, by the model that they follow.
-    origin
-        Where their parameters come from.
-    population
-        Those of their parameters that are not drawn from the fitting prior.
-    fits
-        How everyone is fitted, with all models; a cohort for each model that people follow.
-    prior, sampling
-        Of the models of groups.
-    groups
-        The cohorts by which pooling is calibrated, if it is.
-    seed
-        Chooses all draws.
-    """
-
-    truths: Mapping[str, Sequence[Truth]]
-    origin: Origin
-    population: Mapping[str, Population]
-    fits: Mapping[str, Plan]
-    prior: GroupPrior
+    truths: Mapping[str, Sequence[Truth]]  # the people, by the model that they follow
+    origin: Origin  # where their parameters come from
+    population: Mapping[str, Population]  # those of their parameters that are not drawn from the fitting prior
+    fits: Mapping[str, Plan]  # of everyone with all models; a cohort for each model that people follow
+    prior: GroupPrior  # of the models of groups
     sampling: Sampling
-    groups: GroupPlan | None
+    groups: GroupSetup | None  # the cohorts by which pooling is calibrated, if it is
     seed: int
 
     @property
@@ -123,7 +105,7 @@ class RecoveryPlan:
         }
 
 
-def plan_recovery(
+def set_up_recovery(
     protocol: Protocol | str | Path | None = None,
     *,
     like: Cohort | None = None,
@@ -137,14 +119,8 @@ def plan_recovery(
     seed: int = 0,
     observer: Observer | None = None,
     sampling: Sampling | None = None,
-) -> RecoveryPlan:
-    """Check what is asked for, and simulate the people. The parameters are those of :func:`holmes_fit.recover`.
-
-    Raises
-    ------
-    InputError
-        Naming everything that cannot be used.
-    """
+) -> RecoverySetup:
+    """Check what is asked for, and simulate the people. The parameters are those of :func:`holmes_fit.recover`."""
     problems = Problems()
     if subjects is not None:
         check_count("subjects", subjects, problems)
@@ -182,9 +158,9 @@ def plan_recovery(
             truths[model.name] = draw_truths(space, n, seed=seed, population=spread, like=names)
     origin: Origin = "posterior" if fitted else "population" if spread else "prior"
     fits = {name: replace(template, cohort=_cohort(people, sequences, template)) for name, people in truths.items()}
-    of_groups = plan_groups(next(iter(fits.values())), groups) if groups else None
+    of_groups = set_up_groups(next(iter(fits.values())), groups) if groups else None
     prior = prior_of(template.preset.pooling)
-    return RecoveryPlan(truths, origin, spread, fits, prior, sampling or _sampling(template), of_groups, seed)
+    return RecoverySetup(truths, origin, spread, fits, prior, sampling or _sampling(template), of_groups, seed)
 
 
 def _sampling(plan: Plan) -> Sampling:

@@ -1,4 +1,4 @@
-"""What is to be simulated: the arguments, checked all at once and turned into a plan."""
+"""What is to be simulated: the arguments, checked all at once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Person:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Setup:
     """What all people have in common. ``populations`` are by group; everyone's is ``None`` without groups."""
 
     protocol: Protocol
@@ -43,7 +43,7 @@ def parameters_of(model: Model) -> tuple[Parameter, ...]:
     return (*model.parameters, *response_parameters(model.predicts_choices))
 
 
-def make_plan(
+def set_up(
     protocol: Protocol | str | Path,
     model: str,
     subjects: int,
@@ -53,7 +53,7 @@ def make_plan(
     missed: float,
     seed: int,
     observer: Observer | None,
-) -> tuple[Plan, list[Person]]:
+) -> tuple[Setup, list[Person]]:
     """Return what is to be done, or raise everything that is wrong with the arguments."""
     loaded = protocol if isinstance(protocol, Protocol) else load_protocol(protocol)
     problems = Problems()
@@ -77,8 +77,8 @@ def make_plan(
         problems.add("argument missed", missed, "a probability, from 0 to less than 1")
     check_count("seed", seed, problems, least=0)
     problems.raise_if_any()
-    plan = Plan(loaded, dict(shares), populations, float(missed), int(seed), observer or Observer())
-    return plan, list(_people(sizes))
+    setup = Setup(loaded, dict(shares), populations, float(missed), int(seed), observer or Observer())
+    return setup, list(_people(sizes))
 
 
 def _people(sizes: Mapping[str | None, int]) -> Iterator[Person]:
