@@ -38,9 +38,10 @@ from holmes_fit.runs.workers.tasks import do_all
 from holmes_fit.settings.preset import Preset, load_preset
 from holmes_fit.studies.recovery.estimates import people_table, recovery_table
 from holmes_fit.studies.recovery.findings import in_words
+from holmes_fit.studies.recovery.results import Recovery
 from holmes_fit.studies.recovery.setup import set_up_recovery
 from holmes_fit.studies.recovery.statistics import RESAMPLES, correlation, percentiles
-from holmes_fit.studies.recovery.study import Recovery, recover
+from holmes_fit.studies.recovery.study import recover
 from holmes_fit.studies.recovery.truths import Truth
 from holmes_fit.trials.cohorts import Learner
 

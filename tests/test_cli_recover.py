@@ -21,7 +21,7 @@ from holmes_fit.models.registry import Observer
 from holmes_fit.runs.folder import read_run
 from holmes_fit.settings.preset import Preset
 from holmes_fit.studies.recovery import cohorts, study
-from holmes_fit.studies.recovery.study import read_recovery
+from holmes_fit.studies.recovery.results import read_recovery
 from holmes_fit.trials.writing import write_trials
 from tests.small_fits import OBSERVER, OBSERVER_OPTIONS, people, small_preset
 from tests.small_recovery import with_short_searches, without_figures, without_pymc

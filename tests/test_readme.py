@@ -47,7 +47,7 @@ COLUMNS = {  # of tables, and where they are
     "predictive.csv": "groups.comparison.predictive.COLUMNS",
     "predictive_summary.csv": "groups.comparison.predictive.SUMMARY",
     "recovery_people.csv": "studies.recovery.estimates.PEOPLE",
-    "recovery.csv": "recovery.estimates.RECOVERY",
+    "recovery.csv": "studies.recovery.estimates.RECOVERY",
     "error_correlations.csv": "studies.recovery.estimates.ERRORS",
     "confusion.csv": "studies.recovery.choosing.CONFUSION",
     "model_recovery.csv": "studies.recovery.choosing.MODEL_RECOVERY",

@@ -38,10 +38,11 @@ from holmes_fit.studies.recovery.choosing import CONFUSION, MODEL_RECOVERY
 from holmes_fit.studies.recovery.estimates import ERRORS, PEOPLE, RECOVERY, measure_of
 from holmes_fit.studies.recovery.findings import in_words
 from holmes_fit.studies.recovery.power import POWER, RULES
+from holmes_fit.studies.recovery.results import Recovery, read_recovery
 from holmes_fit.studies.recovery.sequences import Generated, simulate_people
 from holmes_fit.studies.recovery.setup import set_up_recovery
 from holmes_fit.studies.recovery.statistics import Estimate
-from holmes_fit.studies.recovery.study import Recovery, read_recovery, recover
+from holmes_fit.studies.recovery.study import recover
 from holmes_fit.studies.recovery.truths import draw_truths, follows_prior
 from holmes_fit.trials.cohorts import Cohort, build_cohort
 from holmes_fit.trials.protocols.catalogue import load_protocol

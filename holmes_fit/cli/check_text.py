@@ -19,12 +19,8 @@ LEFT_OUT = "person left out"  # the consequence that the rules give
 NAME = 24  # characters of a name in a table
 
 
-def check_as_text(check: Check, by: str | None = None) -> str:
-    """Return what was read; the problems are not in it."""
-    return "\n".join(_lines(check, by))
-
-
-def _lines(check: Check, by: str | None) -> Iterator[str]:
+def check_as_text(check: Check, by: str | None = None) -> Iterator[str]:
+    """Say what was read; the problems are not in it."""
     cohort = check.cohort
     files = ", ".join(check.files[:3]) + (f" and {len(check.files) - 3} more" if len(check.files) > 3 else "")
     yield f"files      {len(check.files):,}: {files}" if check.files else "files      0"
@@ -89,10 +85,10 @@ def sparkline(proportions: Iterable[float]) -> str:
     return "".join(NOTHING if pd.isna(p) else BARS[min(int(p * len(BARS)), len(BARS) - 1)] for p in proportions)
 
 
-def problems_as_text(check: Check) -> str:
-    """Return every problem, a line each."""
-    said = [f"  {in_one_line(problem)}" for problem in check.problems]
-    return "\n".join([f"{counted(len(said), 'problem')}:", *said])
+def problems_as_text(check: Check) -> Iterator[str]:
+    """Say every problem, a line each."""
+    yield f"{counted(len(check.problems), 'problem')}:"
+    yield from (f"  {in_one_line(problem)}" for problem in check.problems)
 
 
 def check_facts(check: Check, by: str | None = None) -> dict[str, object]:

@@ -8,7 +8,7 @@ from holmes_fit._support.progress import progress_bars
 from holmes_fit.cli.app import command
 from holmes_fit.cli.options import Pooling, RunFolder, complete_models, names_in, option, pooling_of
 from holmes_fit.cli.output import Output, rows, shell
-from holmes_fit.cli.pool import not_converged, unchanged
+from holmes_fit.cli.pooling_text import not_converged, unchanged
 
 PREDICTIVE = ("predictive.csv", "predictive_summary.csv")
 FREQUENCIES = ("frequencies.csv", "frequency_differences.csv", "prior_sensitivity.csv")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
 
@@ -37,12 +37,8 @@ def beginning(plan: Plan, run: Run, work: Work) -> Iterator[str]:
     yield from how_long([(plan, progress.missing)], work)
 
 
-def ending(fits: Fits, summary: pd.DataFrame) -> str:
+def ending(fits: Fits, summary: pd.DataFrame) -> Iterator[str]:
     """Say what came of it: a line a model, what to beware of, and where the files are."""
-    return "\n".join(_ending_lines(fits, summary))
-
-
-def _ending_lines(fits: Fits, summary: pd.DataFrame) -> Iterator[str]:
     if len(summary):
         yield from _table_lines(summary, evidence_errors(fits.models))
         yield ""
@@ -90,12 +86,8 @@ def _warning_lines(summary: pd.DataFrame) -> Iterator[str]:
         yield "at a bound: the best fit lies at the end of a parameter's range. Use the median and interval instead."
 
 
-def failures_text(failures: pd.DataFrame) -> str:
+def failures_text(failures: pd.DataFrame) -> Iterator[str]:
     """Say who could not be fitted, and why."""
-    return "\n".join(_failure_lines(failures))
-
-
-def _failure_lines(failures: pd.DataFrame) -> Iterator[str]:
     yield f"{counted(len(failures), 'fit')} could not be made; the rest are not affected:"
     for row in failures.head(LISTED).itertuples():
         yield f"  {plain(str(row.subject))} with {row.model}: {plain(str(row.reason), limit=300)}"
@@ -104,11 +96,6 @@ def _failure_lines(failures: pd.DataFrame) -> Iterator[str]:
 
 
 # --- status
-
-
-def status_text(run: Run) -> str:
-    """Say how far a run is, and what went wrong in it."""
-    return "\n".join(_status_lines(run))
 
 
 def how_to_go_on(run: Run) -> str:
@@ -133,16 +120,15 @@ def status_facts(run: Run) -> dict[str, object]:
         "folder": run.root,
         "label": str(run.manifest.about.get("label", "")),
         "begun": progress.begun.isoformat(),
-        "total": progress.total,
-        "done": len(progress.done),
-        "missing": progress.missing,
-        "damaged": progress.damaged,
+        **{"total": progress.total, "done": len(progress.done)},
+        **{"missing": progress.missing, "damaged": progress.damaged},
         "failed": [{"key": key, "reason": None if each is None else each.error} for key, each in reasons.items()],
         "at_work": at_work or None,
     }
 
 
-def _status_lines(run: Run) -> Iterator[str]:
+def status_text(run: Run) -> Iterator[str]:
+    """Say how far a run is, and what went wrong in it."""
     progress, at_work = run.progress(), run.holder()
     label = str(run.manifest.about.get("label", ""))
     yield f"run        {plain(str(run.root), limit=300)}, begun {progress.begun:%Y-%m-%d %H:%M} UTC"
@@ -166,9 +152,9 @@ def _time_left(progress: Progress) -> str:
     return f", {duration(left)} at the pace since it was begun"
 
 
-def _key_lines(keys: tuple[Key, ...], run: Run | None = None) -> Iterator[str]:
+def _key_lines(keys: Sequence[Key], run: Run | None = None) -> Iterator[str]:
     for key in keys[:LISTED]:
-        record = run.load_record(key) if run is not None else None
+        record = None if run is None else run.load_record(key)
         reason = f": {plain(record.error, limit=300)}" if record is not None else ""
         yield f"  {', '.join(plain(part) for part in reversed(key))}{reason}"
     if len(keys) > LISTED:

@@ -31,7 +31,7 @@ class LongWork(Watcher):
 
     @contextmanager
     def watching(self, label: str, work: Any, run: Any) -> Iterator[OnProgress | None]:
-        self._say.note("\n".join(self._beginning(work, run, self._work)))
+        self._say.note(self._beginning(work, run, self._work))
         with progress_bar(label, self._say.quiet, lines=True) as told:
             yield told
 

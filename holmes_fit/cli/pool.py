@@ -8,6 +8,7 @@ from holmes_fit._support.progress import progress_bars
 from holmes_fit.cli.app import command
 from holmes_fit.cli.options import Pooling, RunFolder, complete_models, names_in, option, pooling_of
 from holmes_fit.cli.output import Output, rows, shell
+from holmes_fit.cli.pooling_text import not_converged, unchanged
 
 TABLES = ("group.csv", "pooled.csv", "pooling.csv", "pooling_prior.csv")
 
@@ -73,16 +74,3 @@ def pool(
         say.warn(not_converged(failed, sampling.draws))
     compare = [shell("compare", run)] if len(fitted_models(read_run(run))) > 1 else []
     say.next(*compare, shell("report", run, "--out", f"{run}.pdf"))
-
-
-def unchanged(what: list[str]) -> str:
-    """Say that nothing was sampled again."""
-    return f"Not sampled again, as nothing has changed: {', '.join(what)}."
-
-
-def not_converged(what: list[str], draws: int) -> str:
-    """Say what to do when chains have not converged."""
-    return (
-        f"Not converged: {', '.join(what)}. Do not report these numbers. Take more draws: --preset careful, or a TOML "
-        f'file with base = "default", [pooling] and draws = {2 * draws}, whose path is given to --preset.'
-    )

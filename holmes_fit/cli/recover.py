@@ -127,7 +127,7 @@ def recover(
         progress=watcher,
     )
     say.found(
-        "\n".join(recover_ending(study)),
+        recover_ending(study),
         words=in_words(study),
         folder=folder,
         label=study.label,

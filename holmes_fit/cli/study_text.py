@@ -13,8 +13,8 @@ from holmes_fit.studies.planning.question import Question
 from holmes_fit.studies.planning.study import missing_of_plan
 from holmes_fit.studies.recovery.cohorts import missing_fits, size_of
 from holmes_fit.studies.recovery.findings import in_words
+from holmes_fit.studies.recovery.results import Recovery
 from holmes_fit.studies.recovery.setup import RecoverySetup
-from holmes_fit.studies.recovery.study import Recovery
 
 
 def recover_beginning(setup: RecoverySetup, run: Run, work: Work) -> Iterator[str]:
@@ -51,8 +51,8 @@ def plan_beginning(question: Question, run: Run, work: Work) -> Iterator[str]:
         f"{counted(question.people, 'person', 'people')} from each of {', '.join(question.models)}, fitted with all of "
         f"them, at {', '.join(map(str, question.studies))} trials: {counted(total, 'fit')}."
     )
-    if question.label:
-        yield f"This is {question.label}"
+    if question.fits.label:
+        yield f"This is {question.fits.label}"
     if left < total:
         yield f"{total - left} of {total} are done {'already' if left == 0 else 'and not made anew'}."
     yield from how_long(missing, work)

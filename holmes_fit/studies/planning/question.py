@@ -13,17 +13,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from holmes_fit._support.errors import InputError, Problems, Quoted
+from holmes_fit._support.errors import Problems, Quoted
 from holmes_fit.fitting.cohort import check_workers
 from holmes_fit.fitting.plan import Plan, plan_fit
-from holmes_fit.groups.pooling.priors import GroupPrior
-from holmes_fit.groups.pooling.settings import prior_of
 from holmes_fit.models.registry import check_count
 from holmes_fit.runs.folder import Run, open_run
 from holmes_fit.runs.records import Key
 from holmes_fit.settings.populations import FEWEST_IN_GROUP
 from holmes_fit.settings.preset import Preset
-from holmes_fit.settings.spaces import Space
 from holmes_fit.studies.planning.lengths import MOST_TRIALS, possible_trials, step_of, with_trials
 from holmes_fit.studies.recovery.setup import RecoverySetup, set_up_recovery
 from holmes_fit.trials.cohorts import Cohort
@@ -52,26 +49,9 @@ class Question:
         """The models, each of which simulates and fits."""
         return tuple(model.name for model in self.fits.models)
 
-    @property
-    def spaces(self) -> Mapping[str, Space]:
-        return self.fits.spaces
-
-    @property
-    def group_prior(self) -> GroupPrior:
-        return prior_of(self.fits.preset.pooling)
-
-    @property
-    def seed(self) -> int:
-        return self.fits.seed
-
-    @property
-    def label(self) -> str:
-        """What a reader must be told about all of the results; empty if nothing."""
-        return self.fits.label
-
     def open(self, out: str | PathLike[str], command: str = "holmes_fit.plan") -> AbstractContextManager[Run]:
         """Open the folder of the plan: a new one, or one with the same people, whatever the numbers of trials were."""
-        about = {"command": command, "label": self.label, "python": platform.python_version()}
+        about = {"command": command, "label": self.fits.label, "python": platform.python_version()}
         return open_run(out, identity=self.identity(), about=about, keys=[DONE])
 
     def identity(self) -> dict[str, object]:
@@ -98,11 +78,12 @@ def ask(
     lengths = _counts("trials", trials, 1, MOST_TRIALS, problems)
     sizes = _counts("subjects", subjects, 2, LARGEST_GROUP, problems)
     check_count("people", people, problems, least=FEWEST_IN_GROUP)
-    fits = _fits(loaded, models, preset, seed, problems)
-    try:
+    fits = None
+    nobody: Any = loaded  # whoever is fitted comes later; what is wrong with the rest is found without a protocol, too
+    with problems.collected():
+        fits = plan_fit(Cohort(nobody, pd.DataFrame(), (), pd.DataFrame()), models, preset=preset, seed=seed)
+    with problems.collected():
         check_workers(workers, dask)
-    except InputError as error:
-        problems.found += error.problems
     resized = {} if loaded is None else _resized(loaded, lengths, problems)
     problems.raise_if_any()
     assert loaded is not None
@@ -115,28 +96,13 @@ def ask(
 
 
 def _protocol(protocol: Protocol | str | Path, problems: Problems) -> Protocol | None:
-    try:
+    with problems.collected():
         loaded = protocol if isinstance(protocol, Protocol) else load_protocol(protocol)
-    except InputError as error:
-        problems.found += error.problems
-        return None
-    if loaded.generator is None:
+        if loaded.generator is not None:
+            return loaded
         advice = "It says how trials are made; without it, there is nothing to make longer or shorter."
         problems.add(f"protocol {loaded.name}", Quoted("no generator"), "a protocol with a [generator] table", advice)
-        return None
-    return loaded
-
-
-def _fits(
-    protocol: Protocol | None, models: Sequence[str], preset: str | Path | Preset, seed: int, problems: Problems
-) -> Plan | None:
-    """Return how everyone is fitted; whoever that is comes later."""
-    nobody: Any = protocol  # what is wrong with the rest is found without a protocol, too
-    try:
-        return plan_fit(Cohort(nobody, pd.DataFrame(), (), pd.DataFrame()), models, preset=preset, seed=seed)
-    except InputError as error:
-        problems.found += error.problems
-        return None
+    return None
 
 
 def _counts(name: str, values: object, least: int, most: int, problems: Problems) -> list[int]:

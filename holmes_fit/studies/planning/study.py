@@ -14,19 +14,21 @@ from holmes_fit._support.progress import OnProgress, Watched, begun_with, watche
 from holmes_fit.fitting.cohort import Fits, WorkLost, lost_text
 from holmes_fit.fitting.plan import Plan
 from holmes_fit.groups.pooling.lattices import load_lattices
+from holmes_fit.groups.pooling.settings import prior_of
 from holmes_fit.runs.folder import Run
 from holmes_fit.runs.records import Key
 from holmes_fit.runs.results import RunResults, Table
 from holmes_fit.runs.workers.pool import Failure
 from holmes_fit.settings.preset import Preset
 from holmes_fit.studies.planning.advice import recommendation, summary
-from holmes_fit.studies.planning.figures import draw_figure, plan_figure
+from holmes_fit.studies.planning.figures import plan_figure
 from holmes_fit.studies.planning.groups import information
 from holmes_fit.studies.planning.measures import plan_table, power_by_length
 from holmes_fit.studies.planning.question import DONE, KIND, PEOPLE, SUBJECTS, Question, ask
 from holmes_fit.studies.recovery.choosing import evidences_of
 from holmes_fit.studies.recovery.cohorts import Tally, fit_cohorts, missing_fits, read_study, size_of, write_text
 from holmes_fit.studies.recovery.estimates import people_table
+from holmes_fit.studies.recovery.figures import save_figure
 from holmes_fit.studies.recovery.statistics import Values
 from holmes_fit.trials.protocols.schema import Protocol
 
@@ -221,13 +223,15 @@ def _write_results(question: Question, run: Run, fits: dict[tuple[int, str], Fit
         trials: {model: evidences_of(fits[trials, model], question.models) for model in question.models}
         for trials in question.studies
     }
-    power = power_by_length(evidence, question.subjects, question.seed)
-    known = {key: _information(own, key[1]) for key, own in fits.items() if question.spaces[key[1]].free}
-    table = plan_table(people, known, power, question.spaces, question.group_prior, question.subjects, question.seed)
+    seed, spaces = question.fits.seed, question.fits.spaces
+    power = power_by_length(evidence, question.subjects, seed)
+    known = {key: _information(own, key[1]) for key, own in fits.items() if spaces[key[1]].free}
+    prior = prior_of(question.fits.preset.pooling)
+    table = plan_table(people, known, power, spaces, prior, question.subjects, seed)
     kept = ["trials", *(name for name in people.columns if name != "trials" and "pooled" not in name)]
     for name, content in (("plan.csv", table), ("plan_power.csv", power), ("plan_people.csv", people[kept])):
         run.write_table(name, content)
     found = StudyPlan(run)
     write_text(run, SUMMARY, summary(found.table, found.power, found.label))
-    draw_figure(run, found.figure())
+    save_figure(run, "plan", found.figure())
     run.save_record(DONE, {"trials": list(question.studies), "subjects": list(question.subjects)})

@@ -120,32 +120,14 @@ def model_table(fits: Mapping[str, Fits], mixtures: Mapping[str, MixtureFound | 
             difference = (evidence[model] - evidence[truth]).to_numpy()
             chosen = rng.integers(max(1, n), size=(RESAMPLES, n))
             lower, upper = percentiles(difference[chosen].sum(axis=1)) if n else (np.nan, np.nan)
-            rows.append(
-                {
-                    "truth": truth,
-                    "model": model,
-                    "criterion": EVIDENCE,
-                    "n": n,
-                    "total": evidence[model].sum(),
-                    "difference": difference.sum(),
-                    "difference_lower": lower,
-                    "difference_upper": upper,
-                }
-            )
+            of_sum = {"n": n, "total": evidence[model].sum(), "difference": difference.sum()}
+            interval = {"difference_lower": lower, "difference_upper": upper}
+            rows.append({"truth": truth, "model": model, "criterion": EVIDENCE, **of_sum, **interval})
         mixture = mixtures.get(truth)
-        for place, model in enumerate(mixture.models if mixture else ()):
-            assert mixture is not None
-            rows.append(
-                {
-                    "truth": truth,
-                    "model": model,
-                    "criterion": POOLED,
-                    "n": len(mixture.subjects),
-                    "frequency": mixture.frequency[place],
-                    "lower": mixture.lower[place],
-                    "upper": mixture.upper[place],
-                    "exceedance": mixture.exceedance[place],
-                    "protected_exceedance": mixture.protected[place],
-                }
+        if mixture is not None:
+            found = pd.DataFrame(
+                {name: getattr(mixture, name) for name in ("frequency", "lower", "upper", "exceedance")}
             )
+            found = found.assign(protected_exceedance=mixture.protected, n=len(mixture.subjects), model=mixture.models)
+            rows += found.assign(truth=truth, criterion=POOLED).to_dict("records")  # type: ignore[arg-type]
     return pd.DataFrame(rows, columns=list(MODEL_RECOVERY))

@@ -146,16 +146,9 @@ def _fitted_with_all(fits: Fits, model: str) -> Lattices:
 
 def _joined(lattices: Sequence[Lattices]) -> Lattices:
     """Return several cohorts as one."""
-    first = lattices[0]
-    return Lattices(
-        model=first.model,
-        subjects=tuple(subject for each in lattices for subject in each.subjects),
-        axes=first.axes,
-        log_likelihood=np.concatenate([each.log_likelihood for each in lattices]),
-        log_evidence=np.concatenate([each.log_evidence for each in lattices]),
-        log_evidence_error=np.concatenate([each.log_evidence_error for each in lattices]),
-        log_evidence_bias=np.concatenate([each.log_evidence_bias for each in lattices]),
-    )
+    arrays = ("log_likelihood", "log_evidence", "log_evidence_error", "log_evidence_bias")
+    joined: Any = {name: np.concatenate([getattr(each, name) for each in lattices]) for name in arrays}
+    return replace(lattices[0], subjects=tuple(who for each in lattices for who in each.subjects), **joined)
 
 
 # --------------------------------------------------------------------------------------------------------- reading

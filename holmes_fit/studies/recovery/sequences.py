@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol as Interface
 
@@ -74,7 +74,6 @@ def simulate_people(
     seed: int,
     observer: Observer | None = None,
     averaged: int = 1,
-    progress: Callable[[int, int], None] | None = None,
 ) -> Cohort:
     """Let people with known parameters answer the trials of some sequences; no fit uses the same draws.
 
@@ -83,7 +82,7 @@ def simulate_people(
     """
     protocol = sequences.protocol
     tables = []
-    for done, truth in enumerate(truths, start=1):
+    for truth in truths:
         trials = sequences.trials_of(truth)
         trials.insert(0, "subject", truth.subject)
         if SOURCE not in trials and SOURCE not in protocol.required_columns:
@@ -95,6 +94,4 @@ def simulate_people(
         )
         trials["choice"] = pd.arrays.IntegerArray(chosen, trials["choice"].isna().to_numpy())
         tables.append(trials)
-        if progress is not None:
-            progress(done, len(truths))
     return build_cohort(pd.concat(tables, ignore_index=True), protocol)

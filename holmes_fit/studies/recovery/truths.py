@@ -122,20 +122,12 @@ def posterior_truths(run: Run, space: Space, n: int, *, seed: int) -> list[Truth
 
 def truth_table(truths: Sequence[Truth]) -> pd.DataFrame:
     """Return the truth for people: a row a person and parameter, the natural value and that on the scale of search."""
-    rows = []
-    for truth in truths:
-        for parameter in parameters_of(MODELS[truth.model]):
-            value = truth.values[parameter.name]
-            rows.append(
-                {
-                    "subject": truth.subject,
-                    "model": truth.model,
-                    "parameter": parameter.name,
-                    "value": value,
-                    "on_scale": float(parameter.to_scale(value)),
-                    "like": truth.like,
-                }
-            )
+    rows = [
+        (truth.subject, truth.model, each.name, value, float(each.to_scale(value)), truth.like)
+        for truth in truths
+        for each in parameters_of(MODELS[truth.model])
+        for value in [truth.values[each.name]]
+    ]
     return pd.DataFrame(rows, columns=["subject", "model", "parameter", "value", "on_scale", "like"])
 
 

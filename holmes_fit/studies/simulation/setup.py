@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from holmes_fit._support.errors import InputError, Problems, Quoted, check_kind, nearest
+from holmes_fit._support.errors import Problems, Quoted, check_kind, nearest
 from holmes_fit.models.parameters import Parameter
 from holmes_fit.models.registry import Model, Observer, check_count, find_model, is_number
 from holmes_fit.models.responses import response_parameters
@@ -93,10 +93,8 @@ def _people(sizes: Mapping[str | None, int]) -> Iterator[Person]:
 def _checked_models(shares: Sequence[tuple[str, float]], is_mix: bool, problems: Problems) -> list[Model]:
     models = []
     for name, share in shares:
-        try:
+        with problems.collected():
             models.append(find_model(name))
-        except InputError as error:
-            problems.found.extend(error.problems)
         if not is_number(share) or not 0 <= share <= 1:
             problems.add("argument mix", Quoted(f"{name}={share}"), "a share from 0 to 1")
     total = sum(share for _, share in shares if is_number(share))
