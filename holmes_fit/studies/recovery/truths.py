@@ -13,9 +13,9 @@ from holmes_fit._support.errors import Problems, check_kind, nearest
 from holmes_fit.models.filters.draws import stream_key
 from holmes_fit.models.registry import MODELS, Model
 from holmes_fit.runs.folder import Run
+from holmes_fit.settings.entries import parameters_of
 from holmes_fit.settings.populations import Population, parse_population
 from holmes_fit.settings.spaces import FreeParameter, Space
-from holmes_fit.studies.simulation.setup import parameters_of
 
 Origin = Literal["prior", "population", "posterior"]  # where truths come from
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from holmes_fit._support.errors import Problems, Quoted, check_kind, nearest
-from holmes_fit.models.parameters import Parameter
 from holmes_fit.models.registry import Model, Observer, check_count, find_model, is_number
-from holmes_fit.models.responses import response_parameters
+from holmes_fit.settings.entries import parameters_of
 from holmes_fit.settings.populations import Population, parse_population
 from holmes_fit.trials.protocols.catalogue import load_protocol
 from holmes_fit.trials.protocols.schema import Protocol
@@ -36,11 +35,6 @@ class Setup:
     missed: float
     seed: int
     observer: Observer
-
-
-def parameters_of(model: Model) -> tuple[Parameter, ...]:
-    """Return the parameters of a model and of the choices that it makes."""
-    return (*model.parameters, *response_parameters(model.predicts_choices))
 
 
 def set_up(
