@@ -28,6 +28,7 @@ from holmes_fit.studies.recovery.power import GROUPS
 from holmes_fit.trials.protocols.catalogue import load_protocol, protocol_names
 from holmes_fit.trials.protocols.generators import generate_trials
 from holmes_fit.trials.protocols.schema import Protocol
+from tests.commands import run
 from tests.toy_lattices import gaussian_lattices, log_axis
 
 SEED = 1
@@ -266,13 +267,6 @@ class Asked:
         numbers = ["--trials", trials, "--subjects", subjects, "--people", "3", "--workers", "1", "--seed", str(SEED)]
         which = ["--protocol", "conditioning", "--models", "bias,rescorla_wagner", "--preset", str(self.preset)]
         return ["plan", *which, *numbers, "--out", str(self.out)]
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit, match=r"^\d+$") as ended:
-        main(arguments)
-    out, err = capsys.readouterr()
-    return int(str(ended.value.code)), out, err
 
 
 @pytest.fixture(scope="module")

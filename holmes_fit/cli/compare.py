@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Annotated
 
 from holmes_fit._support.progress import progress_bars
+from holmes_fit.cli import options
 from holmes_fit.cli.app import command
-from holmes_fit.cli.options import Pooling, RunFolder, complete_models, names_in, option, pooling_of
+from holmes_fit.cli.options import option
 from holmes_fit.cli.output import Output, rows, shell
 from holmes_fit.cli.pooling_text import not_converged, unchanged
 
@@ -21,14 +22,16 @@ TABLES = ("comparison.csv", "model_probabilities.csv", *FREQUENCIES, "mixture.cs
     "holmes-fit compare runs/pilot --models flat,holmes",
 )
 def compare(
-    run: RunFolder,
+    run: options.RunFolder,
     models: Annotated[
         str | None,
-        option("NAME,...", "The models of the mixture; all that were fitted by default.", complete=complete_models),
+        option(
+            "NAME,...", "The models of the mixture; all that were fitted by default.", complete=options.complete_models
+        ),
     ] = None,
     by: Annotated[str | None, option("COLUMN", "The covariate whose groups are compared.")] = None,
     *,
-    pooling: Pooling,
+    pooling: options.Pooling,
     say: Output,
 ) -> None:
     """Say which model describes these people, and how surely.
@@ -42,11 +45,11 @@ def compare(
     from holmes_fit.groups.comparison.compare import compare as compare_models
     from holmes_fit.groups.comparison.words import in_words
 
-    prior, sampling = pooling_of(pooling.preset, pooling.seed, pooling.workers)
+    prior, sampling = options.pooling_of(pooling.preset, pooling.seed, pooling.workers)
     with progress_bars(say.quiet) as begin:
         found = compare_models(
             run,
-            names_in(models),
+            options.names_in(models),
             by=by,
             leave_out=pooling.leave_out or (),
             prior=prior,

@@ -6,20 +6,8 @@ from pathlib import Path
 
 import typer
 
+from holmes_fit.cli import options
 from holmes_fit.cli.app import command
-from holmes_fit.cli.options import (
-    Data,
-    Effort,
-    Filters,
-    Fix,
-    Models,
-    NewFolder,
-    Participants,
-    ProtocolName,
-    Work,
-    fixed_values,
-    names_in,
-)
 from holmes_fit.cli.output import FAILED, Output, rows, shell
 
 TABLES = ("fits.csv", "models.csv", "trials_fitted.csv", "trees.csv", "search.csv", "failures.csv")
@@ -32,16 +20,16 @@ TABLES = ("fits.csv", "models.csv", "trials_fitted.csv", "trees.csv", "search.cs
     "holmes-fit fit data/ --protocol shepard --dask tcp://lab3:8786 --out runs/shepard",
 )
 def fit(
-    data: Data,
-    protocol: ProtocolName,
-    out: NewFolder,
-    participants: Participants = None,
-    models: Models = "flat,holmes",
+    data: options.Data,
+    protocol: options.ProtocolName,
+    out: options.NewFolder,
+    participants: options.Participants = None,
+    models: options.Models = "flat,holmes",
     *,
-    effort: Effort,
-    fix: Fix = None,
-    work: Work,
-    filters: Filters,
+    effort: options.Effort,
+    fix: options.Fix = None,
+    work: options.Work,
+    filters: options.Filters,
     say: Output,
 ) -> None:
     """Fit every person with every model.
@@ -64,10 +52,10 @@ def fit(
     try:
         fits = fit_cohort(
             read_cohort(data, protocol, participants),
-            names_in(models) or (),
+            options.names_in(models) or (),
             out,
             preset=preset,
-            fix=fixed_values(fix),
+            fix=options.fixed_values(fix),
             seed=work.seed,
             observer=filters.observer(),
             workers=work.workers,
@@ -84,7 +72,7 @@ def fit(
     if lost:
         say.fail(lost)
         raise typer.Exit(FAILED)
-    say.next(*_next(out, len(fits.models["subject"].unique()), fits.models["model"].nunique()))
+    say.next(*_next(out, len(fits.models["subject"].unique()), len(options.names_in(models) or ())))
 
 
 def _next(out: Path, people: int, models: int) -> list[str]:

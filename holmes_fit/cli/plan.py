@@ -6,8 +6,9 @@ import re
 from pathlib import Path
 from typing import Annotated
 
+from holmes_fit.cli import options
 from holmes_fit.cli.app import command
-from holmes_fit.cli.options import Effort, Models, ProtocolName, Work, as_number, names_in, option
+from holmes_fit.cli.options import option
 from holmes_fit.cli.output import Output, rows
 
 
@@ -17,15 +18,15 @@ from holmes_fit.cli.output import Output, rows
     "holmes-fit plan --protocol protocols/my_task.toml --trials 200,400 --people 100 --dask tcp://lab3:8786",
 )
 def plan(
-    protocol: ProtocolName,
+    protocol: options.ProtocolName,
     trials: Annotated[str, option("N,N,...", "Numbers of trials to compare.", show_default=False)],
     subjects: Annotated[str, option("N,N,...", "Numbers of participants to compare.")] = "10,20,40,80",
-    models: Models = "flat,holmes",
+    models: options.Models = "flat,holmes",
     people: Annotated[int, option("N", "People simulated from each model for each number of trials.")] = 24,
     *,
-    effort: Effort,
+    effort: options.Effort,
     out: Annotated[Path | None, option("DIR", "A folder, or one to go on in; runs/plan_PROTOCOL by default.")] = None,
-    work: Work,
+    work: options.Work,
     say: Output,
 ) -> None:
     """Say how many trials and participants a study needs.
@@ -47,7 +48,7 @@ def plan(
         _numbers(trials),
         _numbers(subjects),
         out=folder,
-        models=names_in(models) or (),
+        models=options.names_in(models) or (),
         people=people,
         preset=preset,
         seed=work.seed,
@@ -68,7 +69,7 @@ def plan(
 
 def _numbers(text: str) -> list[int]:
     """Return the numbers in a text such as ``80,160``; what is none is refused where it is used."""
-    return [as_number(part.strip()) for part in text.split(",")]  # type: ignore[misc]
+    return [options.as_number(part.strip()) for part in text.split(",")]  # type: ignore[misc]
 
 
 def _default_folder(protocol: str, quick: bool) -> Path:

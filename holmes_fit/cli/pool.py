@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Annotated
 
 from holmes_fit._support.progress import progress_bars
+from holmes_fit.cli import options
 from holmes_fit.cli.app import command
-from holmes_fit.cli.options import Pooling, RunFolder, complete_models, names_in, option, pooling_of
+from holmes_fit.cli.options import option
 from holmes_fit.cli.output import Output, rows, shell
 from holmes_fit.cli.pooling_text import not_converged, unchanged
 
@@ -19,15 +20,15 @@ TABLES = ("group.csv", "pooled.csv", "pooling.csv", "pooling_prior.csv")
     "holmes-fit pool runs/pilot --models holmes --leave-out s07",
 )
 def pool(
-    run: RunFolder,
+    run: options.RunFolder,
     models: Annotated[
-        str | None, option("NAME,...", "Some of the run's models; all by default.", complete=complete_models)
+        str | None, option("NAME,...", "Some of the run's models; all by default.", complete=options.complete_models)
     ] = None,
     formula: Annotated[
         list[str] | None, option("F", "A parameter's mean by covariates, as 'alpha ~ group'; can be repeated.")
     ] = None,
     *,
-    pooling: Pooling,
+    pooling: options.Pooling,
     say: Output,
 ) -> None:
     """Pool people: what they have in common, and each in that light.
@@ -43,11 +44,11 @@ def pool(
     from holmes_fit.groups.pooling.results import pool as pool_run
     from holmes_fit.runs.folder import read_run
 
-    prior, sampling = pooling_of(pooling.preset, pooling.seed, pooling.workers)
+    prior, sampling = options.pooling_of(pooling.preset, pooling.seed, pooling.workers)
     with progress_bars(say.quiet) as begin:
         found = pool_run(
             run,
-            names_in(models),
+            options.names_in(models),
             formulas=formula or (),
             leave_out=pooling.leave_out or (),
             prior=prior,

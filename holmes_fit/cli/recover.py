@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from holmes_fit.cli import options
 from holmes_fit.cli.app import command
-from holmes_fit.cli.options import (
-    PRESETS,
-    PROTOCOLS,
-    Effort,
-    Filters,
-    Fix,
-    Param,
-    Participants,
-    Values,
-    Work,
-    complete_models,
-    fixed_values,
-    names_in,
-    option,
-)
+from holmes_fit.cli.options import option
 from holmes_fit.cli.output import Output, rows, shell
 
 NAMES = ("recovery", "recovery_people", "confusion", "model_recovery", "power", "sbc_summary")
@@ -31,12 +19,12 @@ TABLES = (*(f"{name}.csv" for name in NAMES), "recovery_summary.txt")
 
 
 @dataclass(frozen=True)
-class EffortOfRun(Effort):
+class EffortOfRun(options.Effort):
     """The same, where a run has a preset already."""
 
     preset: Annotated[
         str | None,
-        option("NAME", "default, quick, careful, or a TOML; that of RUN with --from.", complete=PRESETS),
+        option("NAME", "default, quick, careful, or a TOML; that of RUN with --from.", complete=options.PRESETS),
     ] = None
 
 
@@ -49,28 +37,29 @@ class EffortOfRun(Effort):
 def recover(
     protocol: Annotated[
         str | None,
-        option("P", "Trials of a protocol: a shipped one, or the path of a TOML.", complete=PROTOCOLS),
+        option("P", "Trials of a protocol: a shipped one, or the path of a TOML.", complete=options.PROTOCOLS),
     ] = None,
     like: Annotated[
         list[Path] | None, option("DATA", "The trials of people in a CSV, or a folder; can be repeated.")
     ] = None,
-    participants: Participants = None,
+    participants: options.Participants = None,
     from_run: Annotated[Path | None, option("RUN", "The trials and parameters of a fitted run.", "--from")] = None,
     out: Annotated[
         Path | None, option("DIR", "A new folder, or one to go on in after a stop; RUN/recovery with --from.")
     ] = None,
     models: Annotated[
-        str | None, option("NAME,...", "The models; flat,holmes or those of RUN by default.", complete=complete_models)
+        str | None,
+        option("NAME,...", "The models; flat,holmes or those of RUN by default.", complete=options.complete_models),
     ] = None,
     subjects: Annotated[int | None, option("N", "People from each model; 100, or as many as RUN has.")] = None,
     groups: Annotated[int, option("N", "Small cohorts of each model that calibrate pooling; 200 say much.")] = 0,
     *,
     effort: EffortOfRun,
-    fix: Fix = None,
-    values: Values,
-    param: Param = None,
-    work: Work,
-    filters: Filters,
+    fix: options.Fix = None,
+    values: options.Values,
+    param: options.Param = None,
+    work: options.Work,
+    filters: options.Filters,
     say: Output,
 ) -> None:
     """Simulate people, fit them, and compare the fits with the truth.
@@ -92,33 +81,27 @@ def recover(
     from holmes_fit.studies.recovery.study import recover as recover_study
     from holmes_fit.trials.reading import read_cohort
 
-    preset = effort.chosen()
-    if from_run is not None and (protocol is not None or like):
-        raise typer.BadParameter("--from RUN has its own trials, and has no meaning with --protocol or --like")
-    if from_run is None and protocol is None:
+    preset, observer, population = effort.chosen(), filters.observer(), values.given(param)
+    if from_run is not None:
+        _check_run_alone(protocol is not None or like, observer != Observer(), list(population))
+    elif protocol is None:
         raise typer.BadParameter("say whose trials: --protocol P, --like DATA --protocol P, or --from RUN")
     if participants is not None and not like:
         raise typer.BadParameter("--participants are those of --like DATA, and have no meaning without it")
     if from_run is None and out is None:
         raise typer.BadParameter("--out DIR is needed without --from")
-    observer = filters.observer()
-    if from_run is not None and observer != Observer():
-        raise typer.BadParameter("--from RUN has its own observers; --particles and the like cannot be given")
-    population = values.given(param)
-    if from_run is not None and population:
-        raise typer.BadParameter(f"--from RUN has its own parameters; {', '.join(population)} cannot be given")
     folder = Path(default_folder(out, from_run))
     watcher = LongWork(say, folder, recover_beginning, work)
     study = recover_study(
         None if like else protocol,
         like=read_cohort(like, protocol, participants) if like and protocol else None,
         from_run=from_run,
-        models=names_in(models),
+        models=options.names_in(models),
         subjects=subjects,
         groups=groups,
         out=folder,
         preset=preset,
-        fix=fixed_values(fix),
+        fix=options.fixed_values(fix),
         population=population,
         seed=work.seed,
         observer=None if from_run is not None else observer,
@@ -126,19 +109,23 @@ def recover(
         dask=work.dask,
         progress=watcher,
     )
-    say.found(
-        recover_ending(study),
-        words=in_words(study),
-        folder=folder,
-        label=study.label,
-        parameters=rows(study.parameters),
-        confusion=rows(study.confusion),
-        models=rows(study.model_recovery),
-        calibration=rows(study.sbc_summary),
-    )
+    about: dict[str, object] = {"words": in_words(study), "folder": folder, "label": study.label}
+    tables = {"parameters": study.parameters, "confusion": study.confusion}
+    tables |= {"models": study.model_recovery, "calibration": study.sbc_summary}
+    say.found(recover_ending(study), **about, **{name: rows(table) for name, table in tables.items()})
     say.wrote(*(folder / name for name in TABLES), *study.figures, silently=True)
     for line in failure_lines(study):
         say.warn(line)
     if from_run is not None:
         elsewhere = [] if out is None else ["--recovery", out]
         say.next(shell("report", from_run, *elsewhere, "--out", f"{from_run}.pdf"))
+
+
+def _check_run_alone(trials: object, observer: bool, population: Sequence[str]) -> None:
+    """Refuse what a run says already."""
+    if trials:
+        raise typer.BadParameter("--from RUN has its own trials, and has no meaning with --protocol or --like")
+    if observer:
+        raise typer.BadParameter("--from RUN has its own observers; --particles and the like cannot be given")
+    if population:
+        raise typer.BadParameter(f"--from RUN has its own parameters; {', '.join(population)} cannot be given")

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Annotated
 
 from holmes_fit._support.errors import plain
+from holmes_fit.cli import options
 from holmes_fit.cli.app import command
-from holmes_fit.cli.options import Force, RunFolder, option, shipped
+from holmes_fit.cli.options import option
 from holmes_fit.cli.output import Output
 
 
@@ -18,12 +19,15 @@ from holmes_fit.cli.output import Output
     "holmes-fit report runs/pilot --out short.pdf --pages summary,comparison --figures figures",
 )
 def report(
-    run: RunFolder,
+    run: options.RunFolder,
     out: Annotated[Path, option("FILE", "The PDF.")] = Path("cohort.pdf"),
     by: Annotated[str | None, option("COVARIATE", "One PDF for each value of a covariate, such as group.")] = None,
     pages: Annotated[str | None, option("NAME,NAME", "Some of its pages, such as summary,comparison,people.")] = None,
     preset: Annotated[
-        str, option("NAME", "What goes into it: a shipped preset, or the path of a TOML.", complete=shipped("reports"))
+        str,
+        option(
+            "NAME", "What goes into it: a shipped preset, or the path of a TOML.", complete=options.shipped("reports")
+        ),
     ] = "default",
     figures: Annotated[
         Path | None, option("DIR", "Also each figure as PNG and SVG, and what it shows as CSV, into a new folder.")
@@ -31,7 +35,7 @@ def report(
     recovery: Annotated[
         Path | None, option("REC", "A recovery study of the same design; RUN/recovery by default.")
     ] = None,
-    force: Force = False,
+    force: options.Force = False,
     *,
     say: Output,
 ) -> None:

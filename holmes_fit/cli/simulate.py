@@ -8,18 +8,9 @@ from typing import Annotated
 import typer
 
 from holmes_fit._support.progress import progress_bar
+from holmes_fit.cli import options
 from holmes_fit.cli.app import command
-from holmes_fit.cli.options import (
-    Filters,
-    Force,
-    Param,
-    ProtocolName,
-    Seed,
-    Values,
-    complete_model,
-    numbers_by_name,
-    option,
-)
+from holmes_fit.cli.options import option
 from holmes_fit.cli.output import Output, shell
 
 
@@ -31,21 +22,21 @@ from holmes_fit.cli.output import Output, shell
     "    --omega 0.3 --param patient.omega=1.2 --out cohort.csv",
 )
 def simulate(
-    protocol: ProtocolName,
+    protocol: options.ProtocolName,
     out: Annotated[Path, option("FILE", "The CSV; the truth goes beside it.", show_default=False)],
     model: Annotated[
-        str | None, option("NAME", "Everyone's model; holmes by default.", complete=complete_model)
+        str | None, option("NAME", "Everyone's model; holmes by default.", complete=options.complete_model)
     ] = None,
     mix: Annotated[str | None, option("MODEL=SHARE,...", "Instead: each person's model is drawn.")] = None,
     subjects: Annotated[int | None, option("N", "Number of people; 20 by default.")] = None,
     groups: Annotated[str | None, option("GROUP=N,...", "Instead: people in each group.")] = None,
     *,
-    values: Values,
-    param: Param = None,
+    values: options.Values,
+    param: options.Param = None,
     missed: Annotated[float, typer.Option(help="Probability that an answer is missed.")] = 0.0,
-    seed: Seed = 0,
-    filters: Filters,
-    force: Force = False,
+    seed: options.Seed = 0,
+    filters: options.Filters,
+    force: options.Force = False,
     say: Output,
 ) -> None:
     """Simulate people with known parameters.
@@ -73,8 +64,8 @@ def simulate(
             model or "holmes",
             20 if subjects is None else subjects,
             values.given(param),
-            mix=numbers_by_name(mix, "--mix"),
-            groups=numbers_by_name(groups, "--groups"),  # type: ignore[arg-type]  # refused there if not whole
+            mix=options.numbers_by_name(mix, "--mix"),
+            groups=options.numbers_by_name(groups, "--groups"),  # type: ignore[arg-type]  # refused there if not whole
             missed=missed,
             seed=seed,
             observer=filters.observer(),

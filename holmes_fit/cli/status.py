@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from holmes_fit.cli import options
 from holmes_fit.cli.app import command
-from holmes_fit.cli.options import RunFolder
 from holmes_fit.cli.output import Output
 
 
 @command("holmes-fit status runs/pilot")
-def status(run: RunFolder, *, say: Output) -> None:
+def status(run: options.RunFolder, *, say: Output) -> None:
     """Say how far a run is, and which process is at work on it.
 
     That is what is done, failed, damaged and missing. It can be asked while the run goes on.

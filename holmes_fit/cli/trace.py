@@ -7,20 +7,8 @@ from typing import Annotated
 import typer
 
 from holmes_fit._support.progress import progress_bar
+from holmes_fit.cli import options
 from holmes_fit.cli.app import command
-from holmes_fit.cli.options import (
-    Data,
-    Filters,
-    Force,
-    LearningValues,
-    Model,
-    NewFile,
-    Param,
-    Participants,
-    ProtocolName,
-    Seed,
-    as_number,
-)
 from holmes_fit.cli.output import Output
 
 
@@ -31,18 +19,18 @@ from holmes_fit.cli.output import Output
     "    --out traces.csv",
 )
 def trace(
-    data: Data,
-    protocol: ProtocolName,
-    out: NewFile,
-    participants: Participants = None,
-    model: Model = "holmes",
+    data: options.Data,
+    protocol: options.ProtocolName,
+    out: options.NewFile,
+    participants: options.Participants = None,
+    model: options.Model = "holmes",
     *,
-    values: LearningValues,
-    param: Param = None,
+    values: options.LearningValues,
+    param: options.Param = None,
     replicates: Annotated[int, typer.Option(help="Independent filters for each learner.")] = 8,
-    seed: Seed = 0,
-    filters: Filters,
-    force: Force = False,
+    seed: options.Seed = 0,
+    filters: options.Filters,
+    force: options.Force = False,
     say: Output,
 ) -> None:
     """Write a model's predictions, trial by trial.
@@ -55,7 +43,7 @@ def trace(
     from holmes_fit._support.csv_tables import write_table
 
     check_outputs([out], force)
-    given = {name: as_number(text) for name, text in values.given(param).items()}
+    given = {name: options.as_number(text) for name, text in values.given(param).items()}
     observer = filters.observer()
     cohort = read_cohort(data, protocol, participants)
     with progress_bar("tracing", say.quiet) as progress:

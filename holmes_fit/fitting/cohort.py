@@ -5,12 +5,12 @@ from __future__ import annotations
 import atexit
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -160,14 +160,7 @@ def fit(
     plan = plan_fit(cohort, models, preset=preset, fix=fix, seed=seed, observer=observer)
     check_workers(workers, dask)
     folder = _temporary_folder() if out is None else out
-    with (
-        plan.open(folder, begun_with(progress, "holmes_fit.fit")) as run,
-        watched(progress, "fitting", plan, run) as told,
-    ):
-        lost = carry_out(plan, run, run.progress().missing, workers=workers, dask=dask, progress=told)
-    if lost:
-        raise WorkLost(lost_text(lost))
-    return Fits(run)
+    return Fits(do_in(folder, plan, carry_out, ("fit", "fitting"), progress, workers=workers, dask=dask))
 
 
 def read_fits(folder: str | PathLike[str]) -> Fits:
@@ -208,35 +201,36 @@ def check_workers(workers: int | None, dask: str | None = None) -> None:
         check_cluster(dask)
 
 
-def carry_out(
-    plan: Plan,
-    run: Run,
-    missing: Sequence[Key],
-    *,
-    workers: int | None = None,
-    dask: str | None = None,
-    progress: OnProgress | None = None,
-) -> dict[Key, Failure]:
-    """Fit who is missing, then write all tables.
+def do_in(
+    folder: str | PathLike[str],
+    work: Any,
+    carry_out: Callable[..., Mapping[Key, Failure]],
+    names: tuple[str, str],
+    progress: Watched,
+    **workers: Any,
+) -> Run:
+    """Open the folder of planned work and carry it out, for whoever follows it: a Python user, or a command.
 
-    Parameters
-    ----------
-    plan
-        What is to be done.
-    run
-        Its run folder, open.
-    missing
-        The keys of the records that are not there.
-    workers, dask, progress
-        As for :func:`fit`.
-
-    Returns
-    -------
-    dict
-        The pieces of work whose processes died, which another run may try again.
+    ``names`` are those of the function that is asked for it, and of what is done.
     """
+    function, label = names
+    command = begun_with(progress, f"holmes_fit.{function}")
+    with work.open(folder, command) as run, watched(progress, label, work, run) as told:
+        lost = carry_out(work, run, progress=told, **workers)
+    if lost:
+        died = ((subject, model, failure.message) for (model, subject), failure in lost.items())
+        named = "; ".join(f"{plain(subject)} with {model} ({plain(why, 200)})" for subject, model, why in died)
+        again = "The same command tries them again; it may need more memory."
+        raise WorkLost(f"Not done, as their processes died: {named}. {again}")
+    return run
+
+
+def carry_out(
+    plan: Plan, run: Run, *, workers: int | None = None, dask: str | None = None, progress: OnProgress | None = None
+) -> dict[Key, Failure]:
+    """Fit who is missing, then write all tables; return those whose processes died, which can be tried again."""
     _write_data(plan.cohort, run)
-    wanted = set(missing)
+    wanted = set(run.progress().missing)
     todo = [key for key in plan.keys if key in wanted]
     lost = {}
     done, total = len(run.manifest.keys) - len(todo), len(run.manifest.keys)
@@ -287,11 +281,3 @@ def _write_data(cohort: Cohort, run: Run) -> None:
         path.write_text(protocol_text(cohort), encoding="utf-8")
     run.write_table("subjects.csv", cohort.subjects)
     run.write_table("exclusions.csv", cohort.exclusions)
-
-
-def lost_text(lost: Mapping[Key, Failure]) -> str:
-    """Say which pieces of work are not done because their processes died."""
-    named = "; ".join(
-        f"{plain(subject)} with {model} ({plain(lost[model, subject].message, 200)})" for model, subject in lost
-    )
-    return f"Not done, as their processes died: {named}. The same command tries them again; it may need more memory."

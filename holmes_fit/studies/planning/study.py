@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import pandas as pd
 
-from holmes_fit._support.progress import OnProgress, Watched, begun_with, watched
-from holmes_fit.fitting.cohort import Fits, WorkLost, lost_text
+from holmes_fit._support.progress import OnProgress, Watched
+from holmes_fit.fitting.cohort import Fits, do_in
 from holmes_fit.fitting.plan import Plan
 from holmes_fit.groups.pooling.lattices import load_lattices
 from holmes_fit.groups.pooling.settings import prior_of
 from holmes_fit.runs.folder import Run
 from holmes_fit.runs.records import Key
-from holmes_fit.runs.results import RunResults, Table
+from holmes_fit.runs.results import Table
 from holmes_fit.runs.workers.pool import Failure
 from holmes_fit.settings.preset import Preset
 from holmes_fit.studies.planning.advice import recommendation, summary
@@ -26,7 +26,15 @@ from holmes_fit.studies.planning.groups import information
 from holmes_fit.studies.planning.measures import plan_table, power_by_length
 from holmes_fit.studies.planning.question import DONE, KIND, PEOPLE, SUBJECTS, Question, ask
 from holmes_fit.studies.recovery.choosing import evidences_of
-from holmes_fit.studies.recovery.cohorts import Tally, fit_cohorts, missing_fits, read_study, size_of, write_text
+from holmes_fit.studies.recovery.cohorts import (
+    StudyResults,
+    Tally,
+    fit_cohorts,
+    missing_fits,
+    read_study,
+    size_of,
+    write_text,
+)
 from holmes_fit.studies.recovery.estimates import people_table
 from holmes_fit.studies.recovery.figures import save_figure
 from holmes_fit.studies.recovery.statistics import Values
@@ -40,30 +48,20 @@ SUMMARY = "plan_summary.txt"
 
 
 @dataclass(frozen=True)
-class StudyPlan(RunResults):
+class StudyPlan(StudyResults):
     """What numbers of trials and people are good for, in its folder. Tables are read when they are asked for."""
 
     text_columns: ClassVar = TEXT
+    summary_file: ClassVar = SUMMARY
 
     table = Table("plan.csv", "a row for each number of trials and of subjects, model and parameter")
     power = Table("plan_power.csv", "how often a model is found to be the more frequent one, against each other one")
     people = Table("plan_people.csv", "truth and estimates of everyone who was simulated")
 
     @property
-    def models(self) -> tuple[str, ...]:
-        """The models, each of which has simulated people and fitted everyone."""
-        identity: Any = self.run.manifest.identity
-        return tuple(identity["models"])
-
-    @property
     def recommendation(self) -> str:
         """What to do, in one sentence."""
         return recommendation(self.table, self.power)
-
-    @property
-    def summary(self) -> str:
-        """``plan_summary.txt``: the recommendation, and what it rests on."""
-        return (self.folder / SUMMARY).read_text(encoding="utf-8")
 
     def figure(self) -> Figure:
         """Draw what tasks of each length say about one person, and groups of each size about the models."""
@@ -142,12 +140,7 @@ def plan(
     question = ask(
         protocol, trials, subjects, models=models, people=people, preset=preset, seed=seed, workers=workers, dask=dask
     )
-    command = begun_with(progress, "holmes_fit.plan")
-    with question.open(out, command) as run, watched(progress, "fitting", question, run) as told:
-        lost = carry_out_plan(question, run, workers=workers, dask=dask, progress=told)
-    if lost:
-        raise WorkLost(lost_text(lost))
-    return StudyPlan(run)
+    return StudyPlan(do_in(out, question, carry_out_plan, ("plan", "fitting"), progress, workers=workers, dask=dask))
 
 
 def read_plan(folder: str | PathLike[str]) -> StudyPlan:

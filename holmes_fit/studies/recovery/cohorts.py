@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, ClassVar
 
 from holmes_fit._support.errors import InputError, Problem, plain
 from holmes_fit._support.progress import OnProgress
@@ -12,7 +13,25 @@ from holmes_fit.fitting.plan import Plan
 from holmes_fit.runs.folder import Run, read_run
 from holmes_fit.runs.manifest import MANIFEST
 from holmes_fit.runs.records import Key
+from holmes_fit.runs.results import RunResults
 from holmes_fit.runs.workers.pool import Failure
+
+
+class StudyResults(RunResults):
+    """What studies of simulated people have in common, in their folders."""
+
+    summary_file: ClassVar[str]
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models, each of which has simulated people and fitted everyone."""
+        identity: Any = self.run.manifest.identity
+        return tuple(identity["models"])
+
+    @property
+    def summary(self) -> str:
+        """What came of the study, in words."""
+        return (self.folder / self.summary_file).read_text(encoding="utf-8")
 
 
 def cohort_folder(folder: Path, model: str) -> Path:
@@ -60,8 +79,7 @@ def fit_cohorts(
     for model, plan in fits.items():
         told = tally.part(size_of({model: plan}))
         with plan.open(cohort_folder(folder, model), command) as run:
-            missing = run.progress().missing
-            lost |= carry_out(plan, run, missing, workers=workers, dask=dask, progress=told)
+            lost |= carry_out(plan, run, workers=workers, dask=dask, progress=told)
         found[model] = Fits(run)
     return found, lost
 

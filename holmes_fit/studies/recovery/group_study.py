@@ -81,9 +81,9 @@ class GroupSetup:
 
 def set_up_groups(fits: Plan, cohorts: int) -> GroupSetup:
     """Set up cohorts on the trials of the first person; refuse models without particles, and too many replicates."""
-    plan = GroupSetup(fits, cohorts)
+    setup = GroupSetup(fits, cohorts)
     problems = Problems()
-    if not plan.models:
+    if not setup.models:
         problems.add("argument groups", Quoted("no model with latent causes"), "at least one, such as flat or holmes")
     replicates = fits.preset.likelihood.replicates
     if replicates > POOL // FEWEST_SHARES:
@@ -91,7 +91,7 @@ def set_up_groups(fits: Plan, cohorts: int) -> GroupSetup:
         advice = "Calibrate pooling with the default preset, or one of your own."
         problems.add("argument groups", Quoted(f"a preset with {replicates} replicates"), allowed, advice)
     problems.raise_if_any()
-    return plan
+    return setup
 
 
 def n_rows(space: Space) -> int:
@@ -108,7 +108,7 @@ def row_traces(task: tuple[Space, tuple[Learner, ...], Observer, int]) -> NDArra
 
 
 def carry_out_groups(
-    plan: GroupSetup,
+    setup: GroupSetup,
     run: Run,
     *,
     workers: int | None = None,
@@ -123,14 +123,14 @@ def carry_out_groups(
     for _ in range(len(run.manifest.keys) - len(run.progress().missing)):
         done()
     missing = run.progress().missing
-    rows = [key for key in plan.keys if key in missing and key[0] == TRACES]
-    tasks: list[Any] = [(plan.space(model), plan.learners, plan.fits.observer, int(row)) for _, model, row in rows]
+    rows = [key for key in setup.keys if key in missing and key[0] == TRACES]
+    tasks: list[Any] = [(setup.space(model), setup.learners, setup.fits.observer, int(row)) for _, model, row in rows]
     for key, p_hat in _results(row_traces, tasks, rows, workers, dask):
         run.save_record(key, {}, {"p_hat": p_hat})
         done()
-    cohorts = [key for key in plan.keys if key in missing and key[0] == COHORT]
+    cohorts = [key for key in setup.keys if key in missing and key[0] == COHORT]
     root = run.root.resolve()  # workers of a cluster may be at work in another folder
-    tasks = [(plan, root, model, int(number)) for _, model, number in cohorts]
+    tasks = [(setup, root, model, int(number)) for _, model, number in cohorts]
     for key, found in _results(_cohort, tasks, cohorts, workers, dask):
         facts = {"divergences": found.divergences, "r_hat": found.r_hat, "ess": found.ess}
         run.save_record(key, facts, {"rank": found.rank})
@@ -149,31 +149,31 @@ def _results(
 
 def _cohort(task: tuple[GroupSetup, Path, str, int]) -> GroupCohort:
     """Draw one group, simulate its people, fit and pool them."""
-    plan, root, model, number = task
-    study = _loaded(plan, root, model)
-    rng = np.random.default_rng([plan.fits.seed, plan.models.index(model), number])
+    setup, root, model, number = task
+    study = _loaded(setup, root, model)
+    rng = np.random.default_rng([setup.fits.seed, setup.models.index(model), number])
     return study.cohort(study.draw_group(rng), rng)
 
 
 _STUDIES: dict[str, GroupStudy] = {}  # in each process, the one that it works on: traces are large
 
 
-def _loaded(plan: GroupSetup, root: Path, model: str) -> GroupStudy:
+def _loaded(setup: GroupSetup, root: Path, model: str) -> GroupStudy:
     run = read_run(root)
     key = json.dumps([str(root), model, run.manifest.identity], sort_keys=True)  # a folder can be made anew
     if key not in _STUDIES:
         _STUDIES.clear()
-        p_hat = all_traces(run, plan, model)
-        settings, observer = plan.fits.preset.likelihood, plan.fits.observer
-        traces = SharedTraces(plan.space(model), plan.learners, p_hat, settings, observer)
-        _STUDIES[key] = GroupStudy(traces, prior=plan.prior)
+        p_hat = all_traces(run, setup, model)
+        settings, observer = setup.fits.preset.likelihood, setup.fits.observer
+        traces = SharedTraces(setup.space(model), setup.learners, p_hat, settings, observer)
+        _STUDIES[key] = GroupStudy(traces, prior=setup.prior)
     return _STUDIES[key]
 
 
-def all_traces(run: Run, plan: GroupSetup, model: str) -> NDArray[np.float64]:
+def all_traces(run: Run, setup: GroupSetup, model: str) -> NDArray[np.float64]:
     """Return p-hat at all nodes of a model's lattice, once its rows are done."""
     found = []
-    for row in range(n_rows(plan.space(model))):
+    for row in range(n_rows(setup.space(model))):
         record = run.load_record((TRACES, model, f"{row:03d}"))
         if record is None:
             raise HolmesFitError(f"The traces of {model} are damaged. Give the same command again.")
@@ -181,13 +181,13 @@ def all_traces(run: Run, plan: GroupSetup, model: str) -> NDArray[np.float64]:
     return np.concatenate(found)
 
 
-def group_ranks(plan: GroupSetup, run: Run) -> pd.DataFrame:
+def group_ranks(setup: GroupSetup, run: Run) -> pd.DataFrame:
     """Return ``sbc.csv`` for groups: a row for every cohort, parameter, and mean or spread."""
     rows: list[tuple[object, ...]] = []
     for record in run.records():
         if record.key[0] == COHORT:
             _, model, number = record.key
-            names = [axis.name for axis in plan.space(model).free]
+            names = [axis.name for axis in setup.space(model).free]
             rows += rank_rows(model, names, f"group{number}", np.asarray(record.arrays["rank"]))
     return pd.DataFrame(rows, columns=list(SBC))
 

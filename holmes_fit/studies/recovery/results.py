@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 from holmes_fit.fitting.cohort import Fits, read_fits
 from holmes_fit.runs.folder import read_run
 from holmes_fit.runs.manifest import MANIFEST
-from holmes_fit.runs.results import RunResults, Table
-from holmes_fit.studies.recovery.cohorts import cohort_folder, read_study
+from holmes_fit.runs.results import Table
+from holmes_fit.studies.recovery.cohorts import StudyResults, cohort_folder, read_study
 from holmes_fit.studies.recovery.group_study import group_notes
 from holmes_fit.studies.recovery.setup import KIND
 
@@ -24,10 +24,11 @@ TEXT = (
 
 
 @dataclass(frozen=True)
-class Recovery(RunResults):
+class Recovery(StudyResults):
     """A recovery study, in its folder. Tables are read from there when they are asked for."""
 
     text_columns: ClassVar = TEXT
+    summary_file: ClassVar = SUMMARY
 
     truth = Table("truth.csv", "a row for each simulated person and parameter")
     people = Table("recovery_people.csv", "truth and estimates, a row for each person and parameter")
@@ -40,12 +41,6 @@ class Recovery(RunResults):
     sbc_summary = Table("sbc_summary.csv", "whether these ranks are uniform")
 
     @property
-    def models(self) -> tuple[str, ...]:
-        """The models, each of which has simulated people and fitted everyone."""
-        identity: Any = self.run.manifest.identity
-        return tuple(identity["models"])
-
-    @property
     def follows_prior(self) -> dict[str, bool]:
         """By model, whether truths are drawn from the fitting prior, so that calibration can be judged."""
         about: Any = self.run.manifest.about
@@ -54,11 +49,6 @@ class Recovery(RunResults):
     def fits(self, model: str) -> Fits:
         """Return the fits of the people who follow a model, with all models."""
         return read_fits(cohort_folder(self.folder, model))
-
-    @property
-    def summary(self) -> str:
-        """``recovery_summary.txt``: what came of the study, in words."""
-        return (self.folder / SUMMARY).read_text(encoding="utf-8")
 
     @property
     def group_notes(self) -> list[str]:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pandas as pd
 
 from holmes_fit._support.errors import InputError, Problem
-from holmes_fit._support.progress import OnProgress, Watched, begun_with, watched
-from holmes_fit.fitting.cohort import Fits, WorkLost, check_workers, lost_text
+from holmes_fit._support.progress import OnProgress, Watched
+from holmes_fit.fitting.cohort import Fits, check_workers, do_in
 from holmes_fit.groups.pooling.sampling import Sampling
 from holmes_fit.models.registry import Observer
 from holmes_fit.runs.folder import HasRun, Run, read_run, run_of
@@ -135,12 +135,8 @@ def recover(
         observer=observer,
         sampling=sampling,
     )
-    command = begun_with(progress, "holmes_fit.recover")
-    with setup.open(folder, command) as run, watched(progress, "recovering", setup, run) as told:
-        lost = carry_out_study(setup, run, workers=workers, dask=dask, progress=told)
-    if lost:
-        raise WorkLost(lost_text(lost))
-    return Recovery(run)
+    names = ("recover", "recovering")
+    return Recovery(do_in(folder, setup, carry_out_study, names, progress, workers=workers, dask=dask))
 
 
 def default_folder(
