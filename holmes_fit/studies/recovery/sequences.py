@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol as Interface
 
 import numpy as np
 import pandas as pd
@@ -19,17 +18,6 @@ from holmes_fit.trials.protocols.generators import generate_trials
 from holmes_fit.trials.protocols.schema import Protocol
 
 NOT_COPIED = ("choice", "excluded_choice", "subject")
-
-
-class Sequences(Interface):
-    """Where the trials of simulated people come from."""
-
-    @property
-    def protocol(self) -> Protocol: ...
-
-    def trials_of(self, truth: Truth) -> pd.DataFrame:
-        """Return a person's trials in the tidy form; ``choice`` is anything, and missing where no answer is given."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -65,6 +53,10 @@ class Copied:
         trials = self.cohort.trials[self.cohort.trials["subject"] == truth.like]
         kept = [name for name in trials.columns if name not in NOT_COPIED]
         return trials[kept].reset_index(drop=True).assign(choice=trials["choice"].array)
+
+
+# Where the trials of simulated people come from. An answer is missing where none is given, and anything elsewhere.
+Sequences = Generated | Copied
 
 
 def simulate_people(
