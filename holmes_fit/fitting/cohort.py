@@ -10,7 +10,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from holmes_fit.fitting.tables import TEXT_COLUMNS, write_tables
 from holmes_fit.models.registry import Observer, check_count
 from holmes_fit.runs.folder import Run, run_of
 from holmes_fit.runs.records import Key
-from holmes_fit.runs.results import RunResults
+from holmes_fit.runs.results import RunResults, StoredTable
 from holmes_fit.runs.workers.cluster import check_cluster
 from holmes_fit.runs.workers.pool import Failure
 from holmes_fit.runs.workers.processes import usable_cores
@@ -31,9 +31,6 @@ from holmes_fit.runs.workers.tasks import do_all
 from holmes_fit.settings.preset import Preset
 from holmes_fit.trials.cohorts import MISSED, Cohort
 from holmes_fit.trials.writing import write_trials
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # Exceptions that the same task may well be spared another time: it is left undone, not recorded as impossible.
 WORTH_ANOTHER_TRY = ("MemoryError", "OSError")
@@ -45,45 +42,16 @@ class WorkLost(HolmesFitError):
 
 @dataclass(frozen=True)
 class Fits(RunResults):
-    """The fits of a cohort, in their run folder. Tables are read from there when they are asked for.
-
-    Parameters
-    ----------
-    run
-        The run folder.
-    """
+    """The fits of a cohort, in their run folder. Tables are read from there when they are asked for."""
 
     text_columns: ClassVar = TEXT_COLUMNS
 
-    @property
-    def parameters(self) -> pd.DataFrame:
-        """``fits.csv``: a row for each subject, model and parameter."""
-        return self._table("fits.csv")
-
-    @property
-    def models(self) -> pd.DataFrame:
-        """``models.csv``: a row for each subject and model."""
-        return self._table("models.csv")
-
-    @property
-    def trials(self) -> pd.DataFrame:
-        """``trials_fitted.csv``: predictions for each subject, trial and model, at the MAP."""
-        return self._table("trials_fitted.csv")
-
-    @property
-    def trees(self) -> pd.DataFrame:
-        """``trees.csv``: the inferred tree of each subject, restart and model, at the MAP."""
-        return self._table("trees.csv")
-
-    @property
-    def search(self) -> pd.DataFrame:
-        """``search.csv``: where the search from each start ended."""
-        return self._table("search.csv")
-
-    @property
-    def failures(self) -> pd.DataFrame:
-        """``failures.csv``: who could not be fitted with what, and why."""
-        return self._table("failures.csv")
+    parameters = StoredTable("fits.csv", "a row for each subject, model and parameter")
+    models = StoredTable("models.csv", "a row for each subject and model")
+    trials = StoredTable("trials_fitted.csv", "predictions for each subject, trial and model, at the MAP")
+    trees = StoredTable("trees.csv", "the inferred tree of each subject, restart and model, at the MAP")
+    search = StoredTable("search.csv", "where the search from each start ended")
+    failures = StoredTable("failures.csv", "who could not be fitted with what, and why")
 
 
 def fit(

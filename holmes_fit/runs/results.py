@@ -36,7 +36,7 @@ class RunResults:
         return table.fillna({column: "" for column in text if column in table})
 
 
-class Table:
+class StoredTable:
     """A table of a run folder, as an attribute of its results that is read when it is asked for."""
 
     def __init__(self, name: str, holds: str, *text: str):

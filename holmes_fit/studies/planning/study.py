@@ -17,7 +17,7 @@ from holmes_fit.groups.pooling.lattices import load_lattices
 from holmes_fit.groups.pooling.settings import prior_of
 from holmes_fit.runs.folder import Run
 from holmes_fit.runs.records import Key
-from holmes_fit.runs.results import Table
+from holmes_fit.runs.results import StoredTable
 from holmes_fit.runs.workers.pool import Failure
 from holmes_fit.settings.preset import Preset
 from holmes_fit.studies.planning.advice import recommendation, summary
@@ -54,9 +54,9 @@ class StudyPlan(StudyResults):
     text_columns: ClassVar = TEXT
     summary_file: ClassVar = SUMMARY
 
-    table = Table("plan.csv", "a row for each number of trials and of subjects, model and parameter")
-    power = Table("plan_power.csv", "how often a model is found to be the more frequent one, against each other one")
-    people = Table("plan_people.csv", "truth and estimates of everyone who was simulated")
+    table = StoredTable("plan.csv", "a row for each number of trials and of subjects, model and parameter")
+    power = StoredTable("plan_power.csv", "how often a model is found to be the more frequent one, against each other")
+    people = StoredTable("plan_people.csv", "truth and estimates of everyone who was simulated")
 
     @property
     def recommendation(self) -> str:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from holmes_fit.fitting.cohort import Fits, read_fits
 from holmes_fit.runs.folder import read_run
 from holmes_fit.runs.manifest import MANIFEST
-from holmes_fit.runs.results import Table
+from holmes_fit.runs.results import StoredTable
 from holmes_fit.studies.recovery.cohorts import StudyResults, cohort_folder, read_study
 from holmes_fit.studies.recovery.group_study import group_notes
 from holmes_fit.studies.recovery.setup import KIND
@@ -30,15 +30,15 @@ class Recovery(StudyResults):
     text_columns: ClassVar = TEXT
     summary_file: ClassVar = SUMMARY
 
-    truth = Table("truth.csv", "a row for each simulated person and parameter")
-    people = Table("recovery_people.csv", "truth and estimates, a row for each person and parameter")
-    parameters = Table("recovery.csv", "how well parameters are recovered, a row for each estimator and measure")
-    error_correlations = Table("error_correlations.csv", "which errors go together")
-    confusion = Table("confusion.csv", "which model is chosen for people who follow a model", "truth")
-    model_recovery = Table("model_recovery.csv", "which model wins over all people who follow one", "truth")
-    power = Table("power.csv", "how often a model is found to be the more frequent one")
-    sbc = Table("sbc.csv", "ranks of truths among posterior draws")
-    sbc_summary = Table("sbc_summary.csv", "whether these ranks are uniform")
+    truth = StoredTable("truth.csv", "a row for each simulated person and parameter")
+    people = StoredTable("recovery_people.csv", "truth and estimates, a row for each person and parameter")
+    parameters = StoredTable("recovery.csv", "how well parameters are recovered, a row for each estimator and measure")
+    error_correlations = StoredTable("error_correlations.csv", "which errors go together")
+    confusion = StoredTable("confusion.csv", "which model is chosen for people who follow a model", "truth")
+    model_recovery = StoredTable("model_recovery.csv", "which model wins over all people who follow one", "truth")
+    power = StoredTable("power.csv", "how often a model is found to be the more frequent one")
+    sbc = StoredTable("sbc.csv", "ranks of truths among posterior draws")
+    sbc_summary = StoredTable("sbc_summary.csv", "whether these ranks are uniform")
 
     @property
     def follows_prior(self) -> dict[str, bool]:
