@@ -95,6 +95,10 @@ sample: env ## Fit an example cohort, and write the sample report from it
 	"$(BIN)/holmes-fit" report runs/sample --out reports/sample_cohort.pdf --force
 
 # Needs pdftoppm, which is part of Poppler.
+.PHONY: dictionary
+dictionary: env ## Write the dictionary of results from its schema
+	"$(BIN)/python" -m tests.documents
+
 .PHONY: picture
 picture: ## Draw the picture in the README from the first page of the sample report
 	pdftoppm -r 80 -f 1 -singlefile -png reports/sample_cohort.pdf reports/report_page

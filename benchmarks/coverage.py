@@ -85,8 +85,8 @@ def against_truth(found: Posterior, truth: list[float], rng: np.random.Generator
     draws = found.draw(RANKED, rng)
     rows = []
     for index, axis in enumerate(found.axes):
-        mean, sd = found.moments(index)
-        lower, upper = axis.parameter.to_scale(found.quantiles(index, ENDS))
+        mean, sd = found.marginal(index).moments
+        lower, upper = axis.parameter.to_scale(found.marginal(index).quantiles(ENDS))
         rows.append(
             {
                 "parameter": axis.name,

@@ -18,6 +18,7 @@ import argparse
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,7 @@ from benchmarks.earlier import ROOT
 from holmes_fit._support.atomic import written_whole
 from holmes_fit._support.uniformity import chi_square_p, ecdf_p
 from holmes_fit.fitting.lattice.posterior import Posterior
-from holmes_fit.groups.pooling.repeated import RepeatedMixture
+from holmes_fit.groups.pooling.mixture import mix_models
 from holmes_fit.groups.pooling.sampling import Sampling
 from holmes_fit.models.registry import find_model
 from holmes_fit.runs.workers.pool import Failure
@@ -146,19 +147,18 @@ def mixture_rows(fits: Callable[[int, int], list[Posterior]], rng: np.random.Gen
     those people who follow the same model in both.
     """
     place = rng.random(PEOPLE)
-    sampler = RepeatedMixture(sampling=MIXTURE_SAMPLING)
     rows = []
     for condition, frequency in [*((f"{each:g}", each) for each in FREQUENCIES), ("drawn", float(rng.random()))]:
         member = (place < frequency).astype(int)
         own = [fits(person, int(source)) for person, source in enumerate(member)]
         names = [f"s{person:02d}" for person in range(PEOPLE)]
         lattices = [as_lattices(model, names, fit) for model, fit in zip(MODELS, zip(*own, strict=True), strict=True)]
-        found = sampler(lattices, int(rng.integers(1 << 31)))
-        with_errors, without = found.imputed.frequency[:, 0, 1], found.sampled_frequency[:, 1]
+        found = mix_models(lattices, sampling=replace(MIXTURE_SAMPLING, seed=int(rng.integers(1 << 31))))
+        with_errors, without = found.frequency[:, 0, 1], found.sampled_frequency[:, 0, 1]
         row = {"condition": condition, "frequency": frequency, "n_holmes": int(member.sum())}
         row |= {"mean": float(with_errors.mean())} | _ends("", with_errors) | _ends("_without", without)
-        row["right"] = float(np.mean(found.imputed.probability.argmax(axis=1) == member))
-        row["imputed_effective"] = float(found.imputed.effective.min())
+        row["right"] = float(np.mean(found.probability.argmax(axis=1) == member))
+        row["imputed_effective"] = float(found.effective.min())
         diagnostics = found.diagnostics
         row |= {"divergences": diagnostics.divergences, "r_hat": diagnostics.r_hat}
         rows.append(row | {"ess": min(diagnostics.ess_bulk, diagnostics.ess_tail)})

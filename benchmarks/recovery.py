@@ -32,8 +32,8 @@ from scipy.stats import binom
 
 import holmes_fit as hf
 from holmes_fit.fitting.cohort import Fits, fit
-from holmes_fit.fitting.plan import code_identity
 from holmes_fit.runs.folder import open_run
+from holmes_fit.runs.identity import code_identity
 from holmes_fit.runs.workers.tasks import do_all
 from holmes_fit.settings.preset import Preset, load_preset
 from holmes_fit.studies.recovery.estimates import people_table, recovery_table

@@ -24,13 +24,13 @@ from holmes_fit.fitting.lattice.explored import Explored
 from holmes_fit.fitting.lattice.exploring import explore
 from holmes_fit.fitting.lattice.posterior import posterior_of
 from holmes_fit.fitting.lattice.task import SEARCH, Task
-from holmes_fit.fitting.optimum import FINALISTS, GOALS, Effort, Point, find_optima, solve
-from holmes_fit.fitting.plan import code_identity
+from holmes_fit.fitting.optimum import FINALISTS, GOALS, Point, find_optima, solve
 from holmes_fit.fitting.search import METHODS
 from holmes_fit.likelihood.answers import ChoiceLikelihood, likelihood_of
 from holmes_fit.likelihood.traces import Replicates
 from holmes_fit.models.registry import find_model
 from holmes_fit.runs.folder import open_run
+from holmes_fit.runs.identity import code_identity
 from holmes_fit.runs.workers.tasks import do_all
 from holmes_fit.settings.preset import load_preset
 from holmes_fit.studies.simulation.people import simulate
@@ -58,7 +58,7 @@ def compare(pair: tuple[str, str, int]) -> list[dict[str, Any]]:
     posterior = posterior_of(explored)
     winners = {}
     for method in METHODS:
-        effort = Effort(method, preset.search.evaluations, preset.search.starts)
+        effort = preset.search.model_copy(update={"method": method})
         winners[method] = find_optima(explored, posterior, effort)["ml"].point
     points = len(explored.nodes) + preset.search.evaluations + FINALISTS * len(GOALS)
     best = best_of_grid(explored)

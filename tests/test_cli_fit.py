@@ -21,7 +21,7 @@ from holmes_fit.fitting import cohort, forecast
 from holmes_fit.fitting.lattice.nodes import first_nodes, grid_nodes
 from holmes_fit.fitting.lattice.task import Task
 from holmes_fit.fitting.person import PersonFit, fit_person
-from holmes_fit.fitting.plan import plan_fit
+from holmes_fit.fitting.request import request_fit
 from holmes_fit.models.registry import MODELS, LatentCauseModel, Observer
 from holmes_fit.runs.folder import open_run, read_run
 from holmes_fit.runs.workers.pool import LOST, Failure
@@ -386,7 +386,7 @@ def test_defaults_are_those_of_python() -> None:
 @pytest.mark.parametrize("name", ["flat", "rescorla_wagner"])
 def test_the_forecast_counts_about_the_filters_that_are_run(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     preset = load_preset("quick")
-    plan = plan_fit(people(1), (name,), preset=preset, observer=OBSERVER)
+    plan = request_fit(people(1), (name,), preset=preset, observer=OBSERVER)
     task = plan.task((name, "s01"))
     counted = 0
     kind = type(MODELS[name])
@@ -405,7 +405,7 @@ def test_the_forecast_counts_about_the_filters_that_are_run(name: str, monkeypat
 
 
 def test_the_forecast_is_in_proportion_to_trials(monkeypatch: pytest.MonkeyPatch) -> None:
-    plan = plan_fit(people(3), ("flat", "bias"), preset="quick")
+    plan = request_fit(people(3), ("flat", "bias"), preset="quick")
     monkeypatch.setattr(forecast, "_seconds", lambda *_: 2.0)
     assert forecast.seconds_of_work(plan, plan.keys) == pytest.approx(12.0)
     assert forecast.seconds_of_work(plan, [("flat", "s02")]) == pytest.approx(2.0)

@@ -10,7 +10,7 @@ import pytest
 
 from holmes_fit._support.errors import InputError
 from holmes_fit._support.study_files import study_folder
-from holmes_fit.fitting.plan import plan_fit
+from holmes_fit.fitting.request import request_fit
 from holmes_fit.models.registry import MODELS
 from holmes_fit.settings.populations import Population
 from holmes_fit.settings.preset import Preset, load_preset, preset_names, with_fixed
@@ -77,7 +77,7 @@ def test_no_fit_depends_on_how_people_are_pooled(tmp_path: Path) -> None:
     one, other = presets
     assert one.pooling == load_preset("default").pooling
     assert (other.pooling.draws, other.pooling.spread, other.pooling.chains) == (2000, 0.2, one.pooling.chains)
-    plans = [plan_fit(people(1), ("bias",), preset=preset, fix={"choice_probability": 0.4}) for preset in presets]
+    plans = [request_fit(people(1), ("bias",), preset=preset, fix={"choice_probability": 0.4}) for preset in presets]
     assert plans[0].identity() == plans[1].identity()
     assert plans[1].preset.pooling == other.pooling
 

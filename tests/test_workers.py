@@ -335,6 +335,10 @@ def alive(pid: int) -> bool:
 # --- a Dask cluster
 
 
+def code_digest_elsewhere() -> str:
+    return f"that of process {os.getpid()}"
+
+
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[object]:
     distributed = pytest.importorskip("distributed")
@@ -408,6 +412,12 @@ def test_the_address_of_a_worker_is_no_address_of_a_cluster(cluster: object) -> 
 def test_a_cluster_with_another_version_is_refused(cluster: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clusters, "version", lambda package: "9.9")  # here, and not there
     with pytest.raises(InputError, match=r"saw workers with holmes-fit 0\..*; allowed: holmes-fit 9\.9"):
+        list(do_all(root, [1.0], dask=cluster.scheduler_address))  # type: ignore[attr-defined]
+
+
+def test_a_cluster_with_other_code_is_refused(cluster: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clusters, "code_digest", code_digest_elsewhere)  # which is imported from here, there
+    with pytest.raises(InputError, match=r"saw workers with other code of .*; allowed: the same code"):
         list(do_all(root, [1.0], dask=cluster.scheduler_address))  # type: ignore[attr-defined]
 
 

@@ -13,7 +13,7 @@ from holmes_fit.cli.long_work import how_long
 from holmes_fit.cli.options import Work
 from holmes_fit.cli.output import counted
 from holmes_fit.fitting.cohort import Fits
-from holmes_fit.fitting.plan import Plan
+from holmes_fit.fitting.request import Request
 from holmes_fit.fitting.summary import SHOWN
 from holmes_fit.runs.folder import Progress, Run
 from holmes_fit.runs.records import Key
@@ -22,19 +22,19 @@ LISTED = 20  # failures that are named one by one
 LONGEST = 500  # letters of a command that is shown
 
 
-def beginning(plan: Plan, run: Run, work: Work) -> Iterator[str]:
+def beginning(request: Request, run: Run, work: Work) -> Iterator[str]:
     """Say what will be done, and how long it will take."""
     progress = run.progress()
-    names = ", ".join(model.name for model in plan.models)
-    yield f"{counted(len(plan.people), 'person', 'people')}, {names}: {counted(progress.total, 'fit')}."
-    if plan.label:
-        yield f"This is {plan.label}"
+    names = ", ".join(model.name for model in request.models)
+    yield f"{counted(len(request.people), 'person', 'people')}, {names}: {counted(progress.total, 'fit')}."
+    if request.label:
+        yield f"This is {request.label}"
     if progress.done:
         left = "going on with the rest" if progress.missing else "nothing is left to fit"
         yield f"{len(progress.done)} of {progress.total} are done; {left}."
     if progress.damaged:
         yield f"{counted(len(progress.damaged), 'damaged record')} found, to be made anew."
-    yield from how_long([(plan, progress.missing)], work)
+    yield from how_long([(request, progress.missing)], work)
 
 
 def ending(fits: Fits, summary: pd.DataFrame) -> Iterator[str]:

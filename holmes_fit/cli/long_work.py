@@ -14,7 +14,7 @@ from holmes_fit.cli.options import Work
 from holmes_fit.cli.output import Output, counted
 
 if TYPE_CHECKING:
-    from holmes_fit.fitting.plan import Plan
+    from holmes_fit.fitting.request import Request
     from holmes_fit.runs.folder import Run
     from holmes_fit.runs.records import Key
 
@@ -36,7 +36,7 @@ class LongWork(Watcher):
             yield told
 
 
-def how_long(missing: Sequence[tuple[Plan, Sequence[Key]]], work: Work, more: str = "") -> Iterator[str]:
+def how_long(missing: Sequence[tuple[Request, Sequence[Key]]], work: Work, more: str = "") -> Iterator[str]:
     """Say how long the missing fits take, if there are any."""
     from holmes_fit.fitting.forecast import seconds_of_work
     from holmes_fit.runs.workers.processes import usable_cores
@@ -44,7 +44,7 @@ def how_long(missing: Sequence[tuple[Plan, Sequence[Key]]], work: Work, more: st
     left = sum(len(keys) for _, keys in missing)
     if not left:
         return
-    seconds = sum(seconds_of_work(plan, keys) for plan, keys in missing if keys)
+    seconds = sum(seconds_of_work(request, keys) for request, keys in missing if keys)
     if work.dask is not None:
         yield f"One core of this machine would need {duration(seconds)}; the cluster shares the work."
         return

@@ -39,9 +39,10 @@ def pool(
     not sampled again. Ends with 3 if the chains have not converged.
     """
     from holmes_fit.groups.pooling.behaviour import behaviour_in_words
-    from holmes_fit.groups.pooling.lattices import fitted_models
-    from holmes_fit.groups.pooling.results import BEHAVIOUR, checks_row, group_table, in_words
+    from holmes_fit.groups.pooling.results import BEHAVIOUR, in_words
     from holmes_fit.groups.pooling.results import pool as pool_run
+    from holmes_fit.groups.pooling.tables import checks_row
+    from holmes_fit.runs.fitted import fitted_run
     from holmes_fit.runs.folder import read_run
 
     prior, sampling = options.pooling_of(pooling.preset, pooling.seed, pooling.workers)
@@ -55,7 +56,7 @@ def pool(
             sampling=sampling,
             progress=begin,
         )
-    behaviour = read_run(run).read_table(BEHAVIOUR, ("warning",)).fillna({"warning": ""}) if formula else None
+    behaviour = read_run(run).read_table(BEHAVIOUR) if formula else None
     words = in_words(found) if behaviour is None else f"{in_words(found)}\n\n{behaviour_in_words(behaviour)}"
     kept = [name for name, each in found.items() if not each.is_new]
     if kept:
@@ -65,7 +66,7 @@ def pool(
         words=words,
         folder=run,
         models=[checks_row(each) for each in found.values()],
-        group=[row for each in found.values() for row in rows(group_table(each))],
+        group=[row for each in found.values() for row in rows(each.group)],
         behaviour=[] if behaviour is None else rows(behaviour),
     )
     tables = [*TABLES, *([BEHAVIOUR] if formula else []), *(f"pool_{name}.nc" for name in found)]
@@ -73,5 +74,5 @@ def pool(
     failed = [name for name, each in found.items() if each.diagnostics.warnings]
     if failed:
         say.warn(not_converged(failed, sampling.draws))
-    compare = [shell("compare", run)] if len(fitted_models(read_run(run))) > 1 else []
+    compare = [shell("compare", run)] if len(fitted_run(run).models) > 1 else []
     say.next(*compare, shell("report", run, "--out", f"{run}.pdf"))

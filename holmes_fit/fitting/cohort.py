@@ -10,7 +10,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -18,8 +18,8 @@ from holmes_fit._support.errors import HolmesFitError, InputError, Problems, pla
 from holmes_fit._support.progress import OnProgress, Watched, begun_with, watched
 from holmes_fit.fitting.lattice.task import Task
 from holmes_fit.fitting.person import PersonFit, fit_person
-from holmes_fit.fitting.plan import Plan, plan_fit, protocol_text
-from holmes_fit.fitting.tables import TEXT_COLUMNS, write_tables
+from holmes_fit.fitting.request import Request, protocol_text, request_fit
+from holmes_fit.fitting.tables import write_tables
 from holmes_fit.models.registry import Observer, check_count
 from holmes_fit.runs.folder import Run, run_of
 from holmes_fit.runs.records import Key
@@ -44,14 +44,12 @@ class WorkLost(HolmesFitError):
 class Fits(RunResults):
     """The fits of a cohort, in their run folder. Tables are read from there when they are asked for."""
 
-    text_columns: ClassVar = TEXT_COLUMNS
-
-    parameters = StoredTable("fits.csv", "a row for each subject, model and parameter")
-    models = StoredTable("models.csv", "a row for each subject and model")
-    trials = StoredTable("trials_fitted.csv", "predictions for each subject, trial and model, at the MAP")
-    trees = StoredTable("trees.csv", "the inferred tree of each subject, restart and model, at the MAP")
-    search = StoredTable("search.csv", "where the search from each start ended")
-    failures = StoredTable("failures.csv", "who could not be fitted with what, and why")
+    parameters = StoredTable("fits.csv")
+    models = StoredTable("models.csv")
+    trials = StoredTable("trials_fitted.csv")
+    trees = StoredTable("trees.csv")
+    search = StoredTable("search.csv")
+    failures = StoredTable("failures.csv")
 
 
 def fit(
@@ -125,10 +123,10 @@ def fit(
     >>> fits.label
     'a first look...'
     """
-    plan = plan_fit(cohort, models, preset=preset, fix=fix, seed=seed, observer=observer)
+    request = request_fit(cohort, models, preset=preset, fix=fix, seed=seed, observer=observer)
     check_workers(workers, dask)
     folder = _temporary_folder() if out is None else out
-    return Fits(do_in(folder, plan, carry_out, ("fit", "fitting"), progress, workers=workers, dask=dask))
+    return Fits(do_in(folder, request, carry_out, ("fit", "fitting"), progress, workers=workers, dask=dask))
 
 
 def read_fits(folder: str | PathLike[str]) -> Fits:
@@ -194,17 +192,22 @@ def do_in(
 
 
 def carry_out(
-    plan: Plan, run: Run, *, workers: int | None = None, dask: str | None = None, progress: OnProgress | None = None
+    request: Request,
+    run: Run,
+    *,
+    workers: int | None = None,
+    dask: str | None = None,
+    progress: OnProgress | None = None,
 ) -> dict[Key, Failure]:
     """Fit who is missing, then write all tables; return those whose processes died, which can be tried again."""
-    _write_data(plan.cohort, run)
+    _write_data(request.cohort, run)
     wanted = set(run.progress().missing)
-    todo = [key for key in plan.keys if key in wanted]
+    todo = [key for key in request.keys if key in wanted]
     lost = {}
     done, total = len(run.manifest.keys) - len(todo), len(run.manifest.keys)
     if progress is not None:
         progress(done, total)
-    tasks = ((plan.task(key), plan.preset) for key in todo)
+    tasks = ((request.task(key), request.preset) for key in todo)
     with closing(do_all(_fit_one, tasks, workers=_useful_workers(workers, len(todo)), dask=dask)) as results:
         for number, result in results if todo else ():
             if isinstance(result, Failure) and (result.lost or result.kind in WORTH_ANOTHER_TRY):
@@ -214,7 +217,7 @@ def carry_out(
             done += 1
             if progress is not None:
                 progress(done, total)
-    write_tables(plan, run)
+    write_tables(request, run)
     return lost
 
 

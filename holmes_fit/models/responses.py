@@ -8,9 +8,9 @@ from scipy.special import expit, logit
 
 from holmes_fit.models.parameters import Parameter
 
-BETA = Parameter("beta", 0.1, 20.0, "log", 3.0, "inverse temperature: how strictly choices follow the prediction")
-LAPSE = Parameter("lapse", 0.001, 0.5, "logit", 0.02, "proportion of choices made at random")
-BIAS = Parameter("bias", -5.0, 5.0, "identity", 0.0, "preference for choice 1, in logits", free=False)
+BETA = Parameter("beta", 0.1, 20.0, "log", 3.0, "how consistently choices follow predictions", symbol="β")
+LAPSE = Parameter("lapse", 0.001, 0.5, "logit", 0.02, "share of choices made at random")
+BIAS = Parameter("bias", -5.0, 5.0, "identity", 0.0, "preference for answer 1", free=False)  # in logits
 
 RESPONSE_PARAMETERS = (BETA, LAPSE, BIAS)
 

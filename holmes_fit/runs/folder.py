@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from holmes_fit._support.atomic import written_whole
-from holmes_fit._support.csv_tables import read_table, write_table
+from holmes_fit._support.csv_tables import write_table
 from holmes_fit._support.errors import HolmesFitError, InputError, Problem, Problems, Quoted, plain, shown
+from holmes_fit.runs import schema
+from holmes_fit.runs.identity import tell_of_other_code
 from holmes_fit.runs.lock import LOCK, Held, holder, locked
 from holmes_fit.runs.manifest import ADVICE, JSON, MANIFEST, Manifest, check_same, from_text, new_manifest, to_text
 from holmes_fit.runs.records import Arrays, Key, Record, file_of, from_bytes, to_bytes
@@ -138,21 +140,16 @@ class Run:
         return holder(self.root)
 
     def write_table(self, name: str, table: pd.DataFrame) -> Path:
-        """Write a table as a CSV file of that name, such as ``"fits.csv"``, and return its path."""
-        path = self.path(name)
+        """Write a table as a CSV file of that name, such as ``"fits.csv"``, by its schema, and return its path."""
+        path, ordered = self.path(name), schema.ordered(name, table)
         with _replacing(path) as temporary:
-            write_table(table, temporary)
+            write_table(ordered, temporary)
         return path
 
     def read_table(self, name: str, text: Iterable[str] = ()) -> pd.DataFrame:
-        """Read a table of the run.
+        """Read a table of the run; texts that are missing are empty.
 
-        Parameters
-        ----------
-        name
-            The file, such as ``"fits.csv"``.
-        text
-            The columns that hold text, whatever it looks like.
+        Which columns hold text, whatever it looks like, is in the schema; ``text`` names those of other tables.
 
         Raises
         ------
@@ -161,7 +158,7 @@ class Run:
         """
         path = self.path(name)
         try:
-            return read_table(path, text)
+            return schema.read(path, text)
         except (OSError, ValueError) as error:  # pandas' own errors are ValueErrors
             seen = "no such file" if isinstance(error, FileNotFoundError) else plain(str(error), limit=200)
             where = f"run {_shown(self.root)}, table {plain(name)}"
@@ -229,6 +226,7 @@ def open_run(root: str | os.PathLike[str], *, identity: JSON, about: JSON, keys:
             problems = Problems()
             check_same(found, wanted, f"folder {_shown(folder)}", problems)
             problems.raise_if_any()
+            tell_of_other_code(found.about)
             _tidy(folder)
             yield Run(folder, found)
         else:

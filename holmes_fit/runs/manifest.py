@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from holmes_fit._support.errors import Problems, Quoted, plain
+from holmes_fit.runs.identity import RESULTS
 from holmes_fit.runs.records import Key
 
 MANIFEST = "manifest.json"
@@ -82,6 +83,10 @@ def from_text(text: str) -> Manifest:
 
 def check_same(found: Manifest, wanted: Manifest, where: str, problems: Problems) -> None:
     """Add a problem for everything in which a run differs from the one that is asked for."""
+    if RESULTS in wanted.identity and RESULTS not in found.identity:
+        seen = "a run of an earlier version of holmes_fit, which may have computed other results"
+        problems.add(where, Quoted(seen), f"one with {RESULTS} = {wanted.identity[RESULTS]}, to go on with it", ADVICE)
+        return
     old, new = dict(_leaves(found.identity)), dict(_leaves(wanted.identity))
     for name in sorted({*old, *new}):
         if old.get(name) != new.get(name):

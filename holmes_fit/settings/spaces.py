@@ -152,6 +152,10 @@ class Space:
         """Return the natural values of all parameters of the response rule, as :meth:`model_values` does."""
         return self._complete(self._of_response, self.response, response)
 
+    def values(self, free: Mapping[str, float]) -> dict[str, float]:
+        """Return the natural values of all parameters, given the free ones by name."""
+        return self.model_values(free) | self.response_values(free)
+
     def _complete(
         self, parameters: tuple[Parameter, ...], axes: tuple[FreeParameter, ...], values: Values
     ) -> dict[str, float]:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pandas as pd
 from matplotlib.figure import Figure
 
-from holmes_fit.reporting.cohort.figures_recovery import draw_interval_shares, draw_power
-from holmes_fit.reporting.cohort.names import model_color, model_label
+from holmes_fit.reporting.figures.recovery import draw_interval_shares, draw_power
+from holmes_fit.reporting.names import model_color, model_label
 from holmes_fit.reporting.style import use_style
 from holmes_fit.studies.planning.measures import MOST
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from holmes_fit.groups.pooling.lattices import Lattices
 from holmes_fit.groups.pooling.priors import GroupPrior
-from holmes_fit.settings.spaces import FreeParameter
+from holmes_fit.runs.knowledge import Marginal
 from holmes_fit.studies.recovery.statistics import RESAMPLES, Estimate, Values, percentiles
 
 
@@ -34,11 +34,12 @@ def information(lattices: Lattices) -> Values:
     People must be spread as the fitting prior says. The result is people x 2 parameters x 2 parameters.
     """
     axes = lattices.axes
-    masses = [np.exp(axis.log_weights) for axis in axes]
-    z = [(axis.positions - mass @ axis.positions) / prior_sd(axis) for axis, mass in zip(axes, masses, strict=True)]
+    marginals = [Marginal.of_prior(axis) for axis in axes]
+    moments = [marginal.moments for marginal in marginals]
+    z = [(axis.positions - mean) / sd for axis, (mean, sd) in zip(axes, moments, strict=True)]
     prior = np.ones(())
-    for mass in masses:
-        prior = np.multiply.outer(prior, mass)
+    for marginal in marginals:
+        prior = np.multiply.outer(prior, marginal.mass)
     before = _covariance(prior, z)
     found = []
     for person in range(len(lattices.subjects)):
@@ -65,12 +66,6 @@ def group_mean_sd(
     covariance = np.linalg.inv(size * said + np.diag(before))
     sds = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2)[:, :n]) * np.asarray(prior_sds)
     return [Estimate(float(column[0]), *percentiles(column[1:])) for column in sds.T]
-
-
-def prior_sd(axis: FreeParameter) -> float:
-    """Return the SD of the fitting prior as the lattice has it, on the scale of search."""
-    mass, at = np.exp(axis.log_weights), axis.positions
-    return float(np.sqrt(mass @ (at - mass @ at) ** 2))
 
 
 def _covariance(mass: Values, z: Sequence[Values]) -> Values:

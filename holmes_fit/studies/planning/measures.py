@@ -15,8 +15,10 @@ import pandas as pd
 
 from holmes_fit.groups.pooling.priors import GroupPrior
 from holmes_fit.models.filters.draws import stream_key
+from holmes_fit.runs.knowledge import Marginal
+from holmes_fit.runs.schema import of
 from holmes_fit.settings.spaces import FreeParameter, Space
-from holmes_fit.studies.planning.groups import group_mean_sd, prior_sd
+from holmes_fit.studies.planning.groups import group_mean_sd
 from holmes_fit.studies.recovery.power import RULES, power_table
 from holmes_fit.studies.recovery.statistics import Estimate, Values, bootstrapped, correlation, rmse, share
 
@@ -26,14 +28,9 @@ OF_ONE = ("interval_width", "interval_share", "correlation", "rmse", "coverage")
 OF_GROUPS = ("group_mean_sd",)
 OF_MODELS = {"power": ALL, "power_75": MOST}
 WITH_INTERVAL = (*OF_ONE, *OF_GROUPS, *OF_MODELS)
-POWER = ("trials", "model", "against", "group_size", "frequency", "rule", "power", "lower", "upper")
+POWER = of("plan_power.csv").columns
 KEYS = ("trials", "subjects", "model", "parameter", "people", "against")
-TABLE = (
-    *KEYS,
-    "prior_width",
-    "prior_sd",
-    *(f"{name}{end}" for name in WITH_INTERVAL for end in ("", "_lower", "_upper")),
-)
+TABLE = of("plan.csv").columns
 
 
 def plan_table(
@@ -60,7 +57,7 @@ def plan_table(
         of_axes = [_about(own[own["parameter"] == axis.name], axis, rng) for axis in axes]
         for size in subjects:
             who = {"trials": trials, "subjects": size, "model": model, **_hardest(power, trials, size, model)}
-            means = group_mean_sd(known, [prior_sd(axis) for axis in axes], prior, size, rng)
+            means = group_mean_sd(known, [Marginal.of_prior(axis).moments[1] for axis in axes], prior, size, rng)
             for about, mean in zip(of_axes, means, strict=True):
                 rows.append({**who, **about, **_columns({"group_mean_sd": mean})})
     return pd.DataFrame(rows, columns=list(TABLE)).sort_values(["trials", "subjects"], kind="stable", ignore_index=True)
@@ -101,7 +98,7 @@ def _power_of(
 
 def _about(people: pd.DataFrame, axis: FreeParameter, rng: np.random.Generator) -> dict[str, object]:
     """Return how well one person's value of a parameter is known, and how well it was before."""
-    prior = {"prior_width": prior_width(axis), "prior_sd": prior_sd(axis)}
+    prior = {"prior_width": prior_width(axis), "prior_sd": Marginal.of_prior(axis).moments[1]}
     who = {"parameter": axis.name, "people": len(people)}
     ends = [axis.parameter.to_scale(people[name].to_numpy(dtype=np.float64)) for name in ("lower", "upper")]
     width = ends[1] - ends[0]
@@ -119,9 +116,7 @@ def _about(people: pd.DataFrame, axis: FreeParameter, rng: np.random.Generator) 
 
 def prior_width(axis: FreeParameter) -> float:
     """Return the width of the 95% interval of the fitting prior, on the scale of search."""
-    edges = np.linspace(axis.low, axis.high, axis.nodes + 1)
-    below = np.append(0.0, np.cumsum(np.exp(axis.log_weights)))
-    lower, upper = np.interp([0.025, 0.975], below, edges)
+    lower, upper = Marginal.of_prior(axis).positions_at((0.025, 0.975))
     return float(upper - lower)
 
 

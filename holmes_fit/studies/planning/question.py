@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ import pandas as pd
 
 from holmes_fit._support.errors import Problems, Quoted
 from holmes_fit.fitting.cohort import check_workers
-from holmes_fit.fitting.plan import Plan, plan_fit
+from holmes_fit.fitting.request import Request, request_fit
 from holmes_fit.models.registry import check_count
 from holmes_fit.runs.folder import Run, open_run
 from holmes_fit.runs.records import Key
@@ -42,7 +41,7 @@ class Question:
     studies: Mapping[int, RecoverySetup]  # by the number of trials; it is the same people for each
     subjects: tuple[int, ...]  # the sizes of groups
     people: int  # how many each model simulates
-    fits: Plan  # how everyone is fitted
+    fits: Request  # how everyone is fitted
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -51,8 +50,7 @@ class Question:
 
     def open(self, out: str | PathLike[str], command: str = "holmes_fit.plan") -> AbstractContextManager[Run]:
         """Open the folder of the plan: a new one, or one with the same people, whatever the numbers of trials were."""
-        about = {"command": command, "label": self.fits.label, "python": platform.python_version()}
-        return open_run(out, identity=self.identity(), about=about, keys=[DONE])
+        return open_run(out, identity=self.identity(), about=self.fits.about(command), keys=[DONE])
 
     def identity(self) -> dict[str, object]:
         """Return everything that fits depend on, but for the number of trials: a folder can hold any."""
@@ -81,7 +79,7 @@ def ask(
     fits = None
     nobody: Any = loaded  # whoever is fitted comes later; what is wrong with the rest is found without a protocol, too
     with problems.collected():
-        fits = plan_fit(Cohort(nobody, pd.DataFrame(), (), pd.DataFrame()), models, preset=preset, seed=seed)
+        fits = request_fit(Cohort(nobody, pd.DataFrame(), (), pd.DataFrame()), models, preset=preset, seed=seed)
     with problems.collected():
         check_workers(workers, dask)
     resized = {} if loaded is None else _resized(loaded, lengths, problems)

@@ -12,7 +12,7 @@ import pandas as pd
 
 from holmes_fit._support.progress import OnProgress, Watched
 from holmes_fit.fitting.cohort import Fits, do_in
-from holmes_fit.fitting.plan import Plan
+from holmes_fit.fitting.request import Request
 from holmes_fit.groups.pooling.lattices import load_lattices
 from holmes_fit.groups.pooling.settings import prior_of
 from holmes_fit.runs.folder import Run
@@ -43,7 +43,6 @@ from holmes_fit.trials.protocols.schema import Protocol
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-TEXT = ("model", "parameter", "against", "rule", "subject", "scale", "at_bound", "warning")
 SUMMARY = "plan_summary.txt"
 
 
@@ -51,12 +50,11 @@ SUMMARY = "plan_summary.txt"
 class StudyPlan(StudyResults):
     """What numbers of trials and people are good for, in its folder. Tables are read when they are asked for."""
 
-    text_columns: ClassVar = TEXT
     summary_file: ClassVar = SUMMARY
 
-    table = StoredTable("plan.csv", "a row for each number of trials and of subjects, model and parameter")
-    power = StoredTable("plan_power.csv", "how often a model is found to be the more frequent one, against each other")
-    people = StoredTable("plan_people.csv", "truth and estimates of everyone who was simulated")
+    table = StoredTable("plan.csv")
+    power = StoredTable("plan_power.csv")
+    people = StoredTable("plan_people.csv")
 
     @property
     def recommendation(self) -> str:
@@ -165,7 +163,7 @@ def length_folder(folder: Path, trials: int) -> Path:
     return folder / f"trials_{trials}"
 
 
-def missing_of_plan(question: Question, run: Run) -> list[tuple[Plan, list[Key]]]:
+def missing_of_plan(question: Question, run: Run) -> list[tuple[Request, list[Key]]]:
     """Return which fits are still to be made, over all numbers of trials."""
     folders = {trials: length_folder(run.root, trials) for trials in question.studies}
     return [each for trials, study in question.studies.items() for each in missing_fits(study.fits, folders[trials])]

@@ -15,10 +15,11 @@ import pandas as pd
 from holmes_fit._support.uniformity import chi_square_p, ecdf_p, rank_of
 from holmes_fit.fitting.cohort import Fits
 from holmes_fit.models.filters.draws import stream_key
+from holmes_fit.runs.schema import of
 from holmes_fit.studies.recovery.truths import Truth
 
-SBC = ("level", "model", "parameter", "unit", "rank", "n_draws")
-SUMMARY = ("level", "model", "parameter", "n", "chi2_p", "ecdf_p", "verdict")
+SBC = of("sbc.csv").columns
+SUMMARY = of("sbc_summary.csv").columns
 FEWEST = 20  # ranks that can be tested
 FALSE_ALARMS = 0.05  # over all parameters of a model and both tests
 PASSES, FAILS, TOO_FEW = "passes", "fails", "too few"

@@ -9,37 +9,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from holmes_fit.fitting.cohort import Fits
+from holmes_fit.runs.schema import of
 from holmes_fit.studies.recovery.pooled import MixtureFound
 from holmes_fit.studies.recovery.statistics import RESAMPLES, Estimate, percentiles, share
 
-CONFUSION = (
-    "criterion",
-    "truth",
-    "chosen",
-    "n",
-    "count",
-    "share",
-    "lower",
-    "upper",
-    "inversion",
-    "inversion_lower",
-    "inversion_upper",
-)
-MODEL_RECOVERY = (
-    "truth",
-    "model",
-    "criterion",
-    "n",
-    "total",
-    "difference",
-    "difference_lower",
-    "difference_upper",
-    "frequency",
-    "lower",
-    "upper",
-    "exceedance",
-    "protected_exceedance",
-)
+CONFUSION = of("confusion.csv").columns
+MODEL_RECOVERY = of("model_recovery.csv").columns
 EVIDENCE, POOLED = "evidence", "pooled"  # criteria: the evidence of a person alone, the mixture of everyone
 
 

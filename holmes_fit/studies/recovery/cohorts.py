@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from holmes_fit._support.errors import InputError, Problem, plain
 from holmes_fit._support.progress import OnProgress
 from holmes_fit.fitting.cohort import Fits, carry_out
-from holmes_fit.fitting.plan import Plan
+from holmes_fit.fitting.request import Request
 from holmes_fit.runs.folder import Run, read_run
 from holmes_fit.runs.manifest import MANIFEST
 from holmes_fit.runs.records import Key
@@ -55,31 +55,31 @@ class Tally:
         self.part(1)(1, 1)
 
 
-def size_of(fits: Mapping[str, Plan]) -> int:
+def size_of(fits: Mapping[str, Request]) -> int:
     """Return the number of fits in all cohorts."""
-    return sum(len(list(plan.keys)) for plan in fits.values())
+    return sum(len(list(request.keys)) for request in fits.values())
 
 
-def missing_fits(fits: Mapping[str, Plan], folder: Path) -> list[tuple[Plan, list[Key]]]:
+def missing_fits(fits: Mapping[str, Request], folder: Path) -> list[tuple[Request, list[Key]]]:
     """Return which fits of each cohort are still to be made."""
     found = []
-    for model, plan in fits.items():
+    for model, request in fits.items():
         own = cohort_folder(folder, model)
         begun = (own / MANIFEST).exists()
-        found.append((plan, list(read_run(own).progress().missing if begun else plan.keys)))
+        found.append((request, list(read_run(own).progress().missing if begun else request.keys)))
     return found
 
 
 def fit_cohorts(
-    fits: Mapping[str, Plan], folder: Path, command: str, tally: Tally, workers: int | None, dask: str | None
+    fits: Mapping[str, Request], folder: Path, command: str, tally: Tally, workers: int | None, dask: str | None
 ) -> tuple[dict[str, Fits], dict[Key, Failure]]:
     """Fit who is missing in each cohort; return the fits, and those whose processes died."""
     found: dict[str, Fits] = {}
     lost: dict[Key, Failure] = {}
-    for model, plan in fits.items():
-        told = tally.part(size_of({model: plan}))
-        with plan.open(cohort_folder(folder, model), command) as run:
-            lost |= carry_out(plan, run, workers=workers, dask=dask, progress=told)
+    for model, request in fits.items():
+        told = tally.part(size_of({model: request}))
+        with request.open(cohort_folder(folder, model), command) as run:
+            lost |= carry_out(request, run, workers=workers, dask=dask, progress=told)
         found[model] = Fits(run)
     return found, lost
 

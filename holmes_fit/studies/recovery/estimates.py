@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from holmes_fit.fitting.cohort import Fits
 from holmes_fit.models.filters.draws import stream_key
 from holmes_fit.models.parameters import Parameter
+from holmes_fit.runs.schema import of
 from holmes_fit.studies.recovery.statistics import (
     NOTHING,
     Estimate,
@@ -31,30 +32,9 @@ from holmes_fit.studies.recovery.truths import Truth
 
 ESTIMATORS = ("ml", "map", "mean", "pooled")
 WITH_INTERVALS = {"mean": "covered", "pooled": "pooled_covered"}
-PEOPLE = (
-    "model",
-    "subject",
-    "parameter",
-    "scale",
-    "truth",
-    "truth_on_scale",
-    *ESTIMATORS,
-    *(f"{name}_on_scale" for name in ESTIMATORS),
-    "lower",
-    "upper",
-    "pooled_lower",
-    "pooled_upper",
-    "covered",
-    "pooled_covered",
-    "at_bound",
-    "sd_on_scale",
-    "pooled_sd_on_scale",
-    "prior_sd_on_scale",
-    "batch_sd",
-    "warning",
-)
-RECOVERY = ("model", "parameter", "estimator", "n", "measure", "value", "lower", "upper")
-ERRORS = ("model", "parameter_a", "parameter_b", "estimator", "n", "correlation", "lower", "upper")
+PEOPLE = of("recovery_people.csv").columns
+RECOVERY = of("recovery.csv").columns
+ERRORS = of("error_correlations.csv").columns
 
 
 def people_table(truths: Sequence[Truth], fits: Fits, pooled: pd.DataFrame | None = None) -> pd.DataFrame:

@@ -9,8 +9,8 @@ import pandas as pd
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from holmes_fit.reporting.cohort import figures_recovery as drawing
-from holmes_fit.reporting.cohort.names import model_color, model_label, parameter_label
+from holmes_fit.reporting.figures import recovery as drawing
+from holmes_fit.reporting.names import model_color, model_label, parameter_label
 from holmes_fit.reporting.style import use_style
 from holmes_fit.runs.folder import Run
 from holmes_fit.studies.recovery.calibration import NO_TEST

@@ -19,7 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from holmes_fit._support.errors import HolmesFitError, Problems, Quoted
-from holmes_fit.fitting.plan import Plan
+from holmes_fit.fitting.request import Request
 from holmes_fit.groups.pooling.priors import GroupPrior
 from holmes_fit.groups.pooling.settings import prior_of
 from holmes_fit.models.registry import Observer
@@ -30,7 +30,6 @@ from holmes_fit.runs.workers.tasks import do_all
 from holmes_fit.settings.spaces import Space
 from holmes_fit.studies.recovery.calibration import SBC
 from holmes_fit.studies.recovery.group_calibration import RANKED, GroupCohort, GroupStudy
-from holmes_fit.studies.recovery.pooled import pooling_code
 from holmes_fit.studies.recovery.shared_traces import POOL, SharedTraces, node_traces
 from holmes_fit.trials.cohorts import Learner
 
@@ -44,7 +43,7 @@ FEWEST_SHARES = 2  # of the filters at a node are of different people, so that t
 class GroupSetup:
     """How pooling is calibrated. Get one from :func:`set_up_groups`, which checks it."""
 
-    fits: Plan  # how everyone is fitted; everyone sees the trials of the first person of its cohort
+    fits: Request  # how everyone is fitted; everyone sees the trials of the first person of its cohort
     cohorts: int  # the number of groups of each model
 
     @property
@@ -75,11 +74,10 @@ class GroupSetup:
     def open(self, out: str | PathLike[str]) -> AbstractContextManager[Run]:
         """Open the folder of the study."""
         own = {"kind": KIND, "prior": asdict(self.prior), "cohorts": self.cohorts, "filters": POOL}
-        own["pooling"] = pooling_code()
         return open_run(out, identity={**self.fits.identity(), **own}, about={}, keys=self.keys)
 
 
-def set_up_groups(fits: Plan, cohorts: int) -> GroupSetup:
+def set_up_groups(fits: Request, cohorts: int) -> GroupSetup:
     """Set up cohorts on the trials of the first person; refuse models without particles, and too many replicates."""
     setup = GroupSetup(fits, cohorts)
     problems = Problems()

@@ -20,7 +20,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from holmes_fit._support.errors import InputError, Problem
-from holmes_fit._support.study_files import PACKAGE
 from holmes_fit.fitting.cohort import Fits
 from holmes_fit.groups.comparison.compare import shares_of
 from holmes_fit.groups.pooling.lattices import Lattices, load_lattices
@@ -30,6 +29,7 @@ from holmes_fit.groups.pooling.priors import GroupPrior
 from holmes_fit.groups.pooling.results import write_pooled
 from holmes_fit.groups.pooling.sampling import Sampling
 from holmes_fit.runs.folder import Run
+from holmes_fit.runs.identity import RESULTS_VERSION
 from holmes_fit.runs.records import Key, Record
 from holmes_fit.settings.populations import FEWEST_IN_GROUP
 from holmes_fit.studies.recovery.statistics import percentiles
@@ -60,12 +60,6 @@ class MixtureFound:
     protected: NDArray[np.float64]  # the same with the omnibus risk
 
 
-def pooling_code() -> str:
-    """Return a digest of the code that pools people and counts models, on which no fit depends."""
-    files = [*sorted((PACKAGE / "groups" / "pooling").glob("*.py")), PACKAGE / "groups" / "comparison" / "omnibus.py"]
-    return _digest(*(path.read_bytes() for path in files))
-
-
 def pool_study(
     run: Run,
     fits: dict[str, Fits],
@@ -77,11 +71,10 @@ def pool_study(
 
     Fits are those of each cohort, by the model that simulated it.
     """
-    code = pooling_code().encode()
-    settings = repr((prior, replace(sampling, cores=None))).encode()
+    settings = repr((RESULTS_VERSION, prior, replace(sampling, cores=None))).encode()
     for kind, name in pooling_keys(list(fits)):
         own = list(fits.values()) if name == EVERYONE else [fits[name]]
-        inputs = _digest(code, settings, *(table for each in own for table in _tables(each)))
+        inputs = _digest(settings, *(table for each in own for table in _tables(each)))
         if not _is_up_to_date(run, (kind, name), inputs, fits):
             compute = _pool if kind == POOL else _mix
             try:
@@ -127,11 +120,11 @@ def _mix(models: Sequence[str], name: str, fits: Sequence[Fits], prior: GroupPri
         raise InputError([Problem("mixture", f"{people} people", f"at least {FEWEST_IN_GROUP} people")])
     mixture = mix_models(lattices, prior=prior, sampling=sampling)
     shares = shares_of(mixture)
-    lower, upper = np.transpose([percentiles(each) for each in shares.everyone.T])
+    lower, upper = np.transpose([percentiles(each) for each in shares.frequency.T])
     facts = {"models": list(models), "subjects": list(mixture.subjects), "warnings": mixture.warnings}
     return facts, {
         "probability": mixture.probability,
-        "frequency": shares.everyone.mean(axis=0),
+        "frequency": shares.frequency.mean(axis=0),
         "lower": lower,
         "upper": upper,
         "exceedance": shares.exceedance,
@@ -168,7 +161,7 @@ def pooled_table(run: Run, model: str, fits: Fits) -> pd.DataFrame | None:
     """Return ``pooled.csv`` of a cohort, or nothing if it was not pooled."""
     if _computed(run, (POOL, model)) is None:
         return None
-    table = fits.run.read_table(POOLED_TABLE, ("subject", "model", "parameter"))
+    table = fits.run.read_table(POOLED_TABLE)
     return table[table["model"] == model]
 
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from holmes_fit.models.filters.draws import stream_key
+from holmes_fit.runs.schema import of
 from holmes_fit.studies.recovery.statistics import percentiles
 
 FREQUENCIES = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
@@ -31,7 +32,7 @@ CHUNK = 2_000_000  # numbers held at a time
 PROTECTED = "protected exceedance above .95"
 INTERVAL = "95% interval above .5"
 RULES = {PROTECTED: 0.95, INTERVAL: 0.975}  # of the protected exceedance; of the share of the posterior above one half
-POWER = ("model", "against", "group_size", "frequency", "rule", "power", "lower", "upper")
+POWER = of("power.csv").columns
 
 
 def power_table(

@@ -17,28 +17,23 @@ from holmes_fit.studies.recovery.setup import KIND
 
 GROUPS = "groups"  # within the study
 SUMMARY = "recovery_summary.txt"
-TEXT = (
-    *("subject", "model", "parameter", "like", "scale", "at_bound", "warning", "estimator", "measure", "parameter_a"),
-    *("parameter_b", "criterion", "chosen", "against", "rule", "level", "unit", "verdict"),
-)
 
 
 @dataclass(frozen=True)
 class Recovery(StudyResults):
     """A recovery study, in its folder. Tables are read from there when they are asked for."""
 
-    text_columns: ClassVar = TEXT
     summary_file: ClassVar = SUMMARY
 
-    truth = StoredTable("truth.csv", "a row for each simulated person and parameter")
-    people = StoredTable("recovery_people.csv", "truth and estimates, a row for each person and parameter")
-    parameters = StoredTable("recovery.csv", "how well parameters are recovered, a row for each estimator and measure")
-    error_correlations = StoredTable("error_correlations.csv", "which errors go together")
-    confusion = StoredTable("confusion.csv", "which model is chosen for people who follow a model", "truth")
-    model_recovery = StoredTable("model_recovery.csv", "which model wins over all people who follow one", "truth")
-    power = StoredTable("power.csv", "how often a model is found to be the more frequent one")
-    sbc = StoredTable("sbc.csv", "ranks of truths among posterior draws")
-    sbc_summary = StoredTable("sbc_summary.csv", "whether these ranks are uniform")
+    truth = StoredTable("truth.csv")
+    people = StoredTable("recovery_people.csv")
+    parameters = StoredTable("recovery.csv")
+    error_correlations = StoredTable("error_correlations.csv")
+    confusion = StoredTable("confusion.csv")
+    model_recovery = StoredTable("model_recovery.csv")
+    power = StoredTable("power.csv")
+    sbc = StoredTable("sbc.csv")
+    sbc_summary = StoredTable("sbc_summary.csv")
 
     @property
     def follows_prior(self) -> dict[str, bool]:

@@ -12,7 +12,7 @@ import pandas as pd
 from holmes_fit._support.errors import Problems, check_kind, nearest
 from holmes_fit.models.filters.draws import stream_key
 from holmes_fit.models.registry import MODELS, Model
-from holmes_fit.runs.folder import Run
+from holmes_fit.runs.fitted import FittedRun
 from holmes_fit.settings.entries import parameters_of
 from holmes_fit.settings.populations import Population, parse_population
 from holmes_fit.settings.spaces import FreeParameter, Space
@@ -75,7 +75,7 @@ def draw_truths(
     found = []
     for number, subject in enumerate(_names(space.model.name, n)):
         free = {axis.name: _drawn(axis, given, seed, subject) for axis in space.free}
-        values = _complete(space, free)
+        values = space.values(free)
         for name in values:
             if name in given and name not in free:
                 values[name] = given[name].draw(_rng(seed, subject, name))
@@ -89,34 +89,20 @@ def _drawn(axis: FreeParameter, population: Mapping[str, Population], seed: int,
     return float(axis.draw(rng, 1)[0]) if given is None or given == axis.prior else given.draw(rng)
 
 
-def posterior_truths(run: Run, space: Space, n: int, *, seed: int) -> list[Truth]:
+def posterior_truths(fitted: FittedRun, model: str, n: int | None, *, seed: int) -> list[Truth]:
     """Draw people from a fitted run: everyone in turn, each time with another draw from their own posterior.
 
     Posterior draws differ between people by as much as the people may truly differ; medians would be too much alike.
-
-    Parameters
-    ----------
-    run
-        The run folder of a fit with the model of ``space``.
-    space
-        The model, and what was free.
-    n, seed
-        See :func:`draw_truths`.
+    There are as many as were fitted unless another number is asked for.
     """
-    model = space.model.name
-    posteriors = {}
-    for key in run.manifest.keys:
-        record = run.load_record(key) if key[0] == model else None
-        if record is not None and not record.error:
-            posteriors[key[1]] = record.arrays["draws"]
-    people = list(posteriors)
+    space, draws = fitted.space(model), fitted.draws(model)
+    people = len(draws.subjects)
     found = []
-    for number, subject in enumerate(_names(model, n)):
-        like = people[number % len(people)]
-        draws = posteriors[like]
-        chosen = draws[_rng(seed, subject, "posterior").integers(len(draws))]
-        free = {axis.name: float(value) for axis, value in zip(space.free, chosen, strict=True)}
-        found.append(Truth(subject, model, _complete(space, free), like))
+    for number, subject in enumerate(_names(model, people if n is None else n)):
+        own = draws.values[number % people]
+        chosen = own[_rng(seed, subject, "posterior").integers(len(own))]
+        free = dict(zip(draws.parameters, chosen.tolist(), strict=True))
+        found.append(Truth(subject, model, space.values(free), draws.subjects[number % people]))
     return found
 
 
@@ -129,11 +115,6 @@ def truth_table(truths: Sequence[Truth]) -> pd.DataFrame:
         for value in [truth.values[each.name]]
     ]
     return pd.DataFrame(rows, columns=["subject", "model", "parameter", "value", "on_scale", "like"])
-
-
-def _complete(space: Space, free: Mapping[str, float]) -> dict[str, float]:
-    values = space.model_values(free)
-    return values if space.model.predicts_choices else values | space.response_values(free)
 
 
 def _names(model: str, n: int) -> list[str]:
