@@ -78,7 +78,7 @@ class GroupCohort:
 
 @dataclass(frozen=True)
 class GroupStudy:
-    """Cohorts of one model; the group model is compiled once."""
+    """Cohorts of one model."""
 
     traces: SharedTraces  # the model, and the trials that everyone sees
     people_each: int = 8  # in each cohort
