@@ -37,11 +37,12 @@ from holmes_fit.runs.identity import code_identity
 from holmes_fit.runs.workers.tasks import do_all
 from holmes_fit.settings.preset import Preset, load_preset
 from holmes_fit.studies.recovery.estimates import people_table, recovery_table
-from holmes_fit.studies.recovery.plan import plan_recovery
+from holmes_fit.studies.recovery.findings import in_words
+from holmes_fit.studies.recovery.results import Recovery
+from holmes_fit.studies.recovery.setup import set_up_recovery
 from holmes_fit.studies.recovery.statistics import RESAMPLES, correlation, percentiles
-from holmes_fit.studies.recovery.study import Recovery, recover
+from holmes_fit.studies.recovery.study import recover
 from holmes_fit.studies.recovery.truths import Truth
-from holmes_fit.studies.recovery.words import in_words
 from holmes_fit.trials.cohorts import Learner
 
 SEED = 7
@@ -152,7 +153,7 @@ def study_parameters(out: Path, nodes: int) -> pd.DataFrame:
     study = recover("compositional_3", out=out / "parameters", seed=SEED, progress=_printed, **settings)  # type: ignore[arg-type]
     print(in_words(study), flush=True)
     _keep(study, out, "_matched_priors", ("recovery", "sbc_summary"))
-    plan = plan_recovery("compositional_3", seed=SEED, **settings)  # type: ignore[arg-type]
+    plan = set_up_recovery("compositional_3", seed=SEED, **settings)  # type: ignore[arg-type]
     cohort = plan.fits["holmes"].cohort
     by_default = fit(cohort, ("holmes",), out / "parameters_default_priors", seed=SEED, progress=_printed)
     grid = dense_grid(cohort.learners, nodes, out / "dense_grid")

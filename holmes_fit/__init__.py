@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from holmes_fit.reporting.writing import report as report
     from holmes_fit.studies.planning.study import plan as plan
     from holmes_fit.studies.planning.study import read_plan as read_plan
-    from holmes_fit.studies.recovery.study import read_recovery as read_recovery
+    from holmes_fit.studies.recovery.results import read_recovery as read_recovery
     from holmes_fit.studies.recovery.study import recover as recover
     from holmes_fit.studies.simulation.people import simulate as simulate
     from holmes_fit.trials.protocols.catalogue import load_protocol as load_protocol
@@ -51,7 +51,7 @@ _HOME = {
     "read_cohort": "trials.reading",
     "read_fits": "fitting.cohort",
     "read_plan": "studies.planning.study",
-    "read_recovery": "studies.recovery.study",
+    "read_recovery": "studies.recovery.results",
     "recover": "studies.recovery.study",
     "report": "reporting.writing",
     "simulate": "studies.simulation.people",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,31 @@ def blocks(document: str, *languages: str) -> list[str]:
     text = (ROOT / document).read_text(encoding="utf-8")
     fenced = re.findall(r"^```(\w*)\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
     return [content for name, content in fenced if name in languages]
+
+
+def contracts() -> dict[str, dict[str, Any]]:
+    """Return the contracts on imports in ``pyproject.toml``, by name."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    return {each["id"]: each for each in project["tool"]["importlinter"]["contracts"]}
+
+
+def picture_of_rooms() -> str:
+    """Return the flow between rooms as a Mermaid diagram: from each to the next one down that it may import."""
+    found = contracts()
+    layers = [re.findall(r"\w+", layer) for layer in found["rooms"]["layers"]]
+    refused = {
+        (source.rpartition(".")[2], forbidden.rpartition(".")[2])
+        for each in found.values()
+        if each["type"] == "forbidden"
+        for source in each["source_modules"]
+        for forbidden in each["forbidden_modules"]
+    }
+    lines = ["flowchart TD"]
+    for number, layer in enumerate(layers):
+        for room in layer:
+            reached = ([lower for lower in below if (room, lower) not in refused] for below in layers[number + 1 :])
+            lines += [f"    {room} --> {' & '.join(lowers)}" for lowers in reached if lowers][:1]
+    return "\n".join(lines) + "\n"
 
 
 def commands(block: str) -> list[str]:

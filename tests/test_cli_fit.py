@@ -16,7 +16,6 @@ import pandas as pd
 import pytest
 
 from holmes_fit._support.errors import HolmesFitError, InputError
-from holmes_fit.cli import main
 from holmes_fit.cli.fit import fit
 from holmes_fit.fitting import cohort, forecast
 from holmes_fit.fitting.lattice.nodes import first_nodes, grid_nodes
@@ -29,18 +28,11 @@ from holmes_fit.runs.workers.pool import LOST, Failure
 from holmes_fit.settings.preset import Preset, load_preset
 from holmes_fit.trials.cohorts import Cohort
 from holmes_fit.trials.writing import write_trials
+from tests.commands import run
 from tests.small_fits import OBSERVER, OBSERVER_OPTIONS, people, small_preset, with_choices
 
 POSIX_ONLY = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 HOLMES_FIT = Path(sys.executable).with_name("holmes-fit")
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    """Run a command as the terminal would, and return its exit code and what it printed."""
-    with pytest.raises(SystemExit, match=r"^\d+$") as ended:
-        main([str(argument) for argument in arguments])
-    out, err = capsys.readouterr()
-    return int(str(ended.value.code)), out, err
 
 
 class Study:
@@ -379,22 +371,6 @@ def test_status_of_no_run_ends_with_2(tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 # --- parts
-
-
-@pytest.mark.parametrize("command", ["fit", "status"])
-def test_help_has_examples_and_loads_nothing_heavy(command: str) -> None:
-    script = f"""
-import sys
-from holmes_fit.cli import main
-try:
-    main(["{command}", "--help"])
-except SystemExit as ended:
-    assert not ended.code
-print("loaded:", sorted(set("numpy pandas scipy numba rich".split()) & set(sys.modules)))
-"""
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert "Examples:" in done.stdout
-    assert done.stdout.splitlines()[-1] == "loaded: []"
 
 
 def test_defaults_are_those_of_python() -> None:

@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
-from holmes_fit.fitting.plan import plan_fit
 
+from holmes_fit.fitting.request import request_fit
 from holmes_fit.models.registry import MODELS, LatentCauseModel, baselines, descriptions
 from holmes_fit.models.responses import RESPONSE_PARAMETERS
 from holmes_fit.runs.described import ModelWords, ParameterWords, model_words, parameter_words
@@ -55,7 +55,7 @@ def test_a_run_that_says_nothing_has_the_names(about: dict[str, object]) -> None
 
 
 def test_a_run_says_what_its_models_say(tmp_path: Path) -> None:
-    with plan_fit(people(1), ["bias"], preset="quick").open(tmp_path / "run"):
+    with request_fit(people(1), ["bias"], preset="quick").open(tmp_path / "run"):
         pass
     said = read_run(tmp_path / "run").manifest
     assert model_words(said, "bias").baseline

@@ -7,6 +7,7 @@ a file or a call is put right in one go. The command line prints it without a tr
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from types import UnionType
@@ -46,6 +47,14 @@ class Problems:
 
     def add(self, where: str, seen: object, allowed: str, advice: str = "") -> None:
         self.found.append(Problem(where, shown(seen), allowed, advice))
+
+    @contextmanager
+    def collected(self) -> Iterator[None]:
+        """Collect what is refused within; then what would have come of it is missing."""
+        try:
+            yield
+        except InputError as error:
+            self.found += error.problems
 
     def raise_if_any(self) -> None:
         if self.found:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from holmes_fit._support.progress import progress_bars
+from holmes_fit.cli import options
 from holmes_fit.cli.app import command
-from holmes_fit.cli.options import LeaveOut, PoolingPreset, RunFolder, Seed, Workers, complete_models, pooling_of
+from holmes_fit.cli.options import option
 from holmes_fit.cli.output import Output, rows, shell
+from holmes_fit.cli.pooling_text import not_converged, unchanged
 
 TABLES = ("group.csv", "pooled.csv", "pooling.csv", "pooling_prior.csv")
 
@@ -20,22 +20,15 @@ TABLES = ("group.csv", "pooled.csv", "pooling.csv", "pooling_prior.csv")
     "holmes-fit pool runs/pilot --models holmes --leave-out s07",
 )
 def pool(
-    run: RunFolder,
+    run: options.RunFolder,
     models: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME,...", help="Some of the run's models; all by default.", autocompletion=complete_models
-        ),
+        str | None, option("NAME,...", "Some of the run's models; all by default.", complete=options.complete_models)
     ] = None,
     formula: Annotated[
-        list[str] | None,
-        typer.Option(metavar="F", help="A parameter's mean by covariates, as 'alpha ~ group'; can be repeated."),
+        list[str] | None, option("F", "A parameter's mean by covariates, as 'alpha ~ group'; can be repeated.")
     ] = None,
-    leave_out: LeaveOut = None,
-    preset: PoolingPreset = "default",
-    seed: Seed = 0,
-    workers: Workers = None,
     *,
+    pooling: options.Pooling,
     say: Output,
 ) -> None:
     """Pool people: what they have in common, and each in that light.
@@ -52,13 +45,13 @@ def pool(
     from holmes_fit.runs.fitted import fitted_run
     from holmes_fit.runs.folder import read_run
 
-    prior, sampling = pooling_of(preset, seed, workers)
+    prior, sampling = options.pooling_of(pooling.preset, pooling.seed, pooling.workers)
     with progress_bars(say.quiet) as begin:
         found = pool_run(
             run,
-            None if models is None else [name.strip() for name in models.split(",")],
+            options.names_in(models),
             formulas=formula or (),
-            leave_out=leave_out or (),
+            leave_out=pooling.leave_out or (),
             prior=prior,
             sampling=sampling,
             progress=begin,
@@ -83,16 +76,3 @@ def pool(
         say.warn(not_converged(failed, sampling.draws))
     compare = [shell("compare", run)] if len(fitted_run(run).models) > 1 else []
     say.next(*compare, shell("report", run, "--out", f"{run}.pdf"))
-
-
-def unchanged(what: list[str]) -> str:
-    """Say that nothing was sampled again."""
-    return f"Not sampled again, as nothing has changed: {', '.join(what)}."
-
-
-def not_converged(what: list[str], draws: int) -> str:
-    """Say what to do when chains have not converged."""
-    return (
-        f"Not converged: {', '.join(what)}. Do not report these numbers. Take more draws: --preset careful, or a TOML "
-        f'file with base = "default", [pooling] and draws = {2 * draws}, whose path is given to --preset.'
-    )

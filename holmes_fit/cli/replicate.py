@@ -37,10 +37,9 @@ def replicate(
     Every study gives CSV tables (single runs, summary, comparison) and figures (PNG, PDF). With "all", HOLMES is run
     both as written and as published, and one PDF reports everything; --as-published then says whose figures it shows.
     """
-    from holmes_fit.cli.fit_text import stopped
     from paper.run import replicate as run
 
-    say.when_stopped = stopped(out)
+    say.safe_in(out)
     with progress_bar("replicating", say.quiet) as progress:
         found = run(which, out, quick=quick, as_published=as_published, workers=workers, progress=progress)
     say.found(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holmes_fit.runs.folder import Run
+from holmes_fit.runs.schema import of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -14,13 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunResults:
-    """Results in their run folder. Tables are read from there when they are asked for.
-
-    Parameters
-    ----------
-    run
-        The run folder.
-    """
+    """Results in their run folder. Tables are read from there when they are asked for."""
 
     run: Run
 
@@ -36,3 +31,16 @@ class RunResults:
 
     def _table(self, name: str) -> pd.DataFrame:
         return self.run.read_table(name)
+
+
+class StoredTable:
+    """A table of a run folder, as an attribute of its results that is read when it is asked for."""
+
+    def __init__(self, name: str):
+        self._name = name
+        self.__doc__ = f"``{name}``: {of(name).about}."
+
+    def __get__(self, results: RunResults | None, _: type) -> pd.DataFrame:
+        if results is None:
+            return self  # type: ignore[return-value]  # help() asks the class
+        return results.run.read_table(self._name)

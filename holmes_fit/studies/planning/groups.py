@@ -31,15 +31,7 @@ from holmes_fit.studies.recovery.statistics import RESAMPLES, Estimate, Values, 
 def information(lattices: Lattices) -> Values:
     """Return what each person says about the group that they are from: means in units of the spreads, and log spreads.
 
-    Parameters
-    ----------
-    lattices
-        People who are spread as the fitting prior says.
-
-    Returns
-    -------
-    numpy.ndarray
-        People x 2 parameters x 2 parameters.
+    People must be spread as the fitting prior says. The result is people x 2 parameters x 2 parameters.
     """
     axes = lattices.axes
     marginals = [Marginal.of_prior(axis) for axis in axes]
@@ -59,20 +51,9 @@ def information(lattices: Lattices) -> Values:
 def group_mean_sd(
     information: Values, prior_sds: Sequence[float], prior: GroupPrior, size: int, rng: np.random.Generator
 ) -> list[Estimate]:
-    """Return the expected posterior SD of each mean of a group, on the scale of search, with 95% bootstrap intervals.
+    """Return the expected posterior SD of each mean of a group of some size, with 95% bootstrap intervals over people.
 
-    Parameters
-    ----------
-    information
-        Of people like those in the group, from :func:`information`.
-    prior_sds
-        Of the parameters, on the scale of search.
-    prior
-        Of the group.
-    size
-        The number of people in the group.
-    rng
-        Chooses the bootstrap samples of people.
+    ``information`` is of people like those in the group; SDs, those of the prior too, are on the scale of search.
     """
     people, n = len(information), len(prior_sds)
     drawn = rng.multinomial(people, np.full(people, 1 / people), size=RESAMPLES)

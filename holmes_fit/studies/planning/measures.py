@@ -44,28 +44,10 @@ def plan_table(
 ) -> pd.DataFrame:
     """Return ``plan.csv``: a row for each number of trials and of subjects, model and parameter.
 
-    Parameters
-    ----------
-    people
-        What ``recovery.people_table`` returns, with the column ``trials``.
-    information
-        By the number of trials and the model, what :func:`holmes_fit.studies.planning.groups.information` returns.
-    power
-        What :func:`power_by_length` returns.
-    spaces
-        What was searched, by model.
-    prior
-        Of groups.
-    subjects
-        The sizes of groups.
-    seed
-        Chooses the bootstrap samples of people.
-
-    Notes
-    -----
-    Every measure has its 95% interval beside it, which is about the people who were simulated: with more of them it
-    becomes narrower. What is about one person is the same for all sizes of groups. ``power`` is against the model that
-    is the hardest to tell from the true one, ``against``.
+    People are those of ``people_table`` with the column ``trials``; ``information`` is by the number of trials and the
+    model. Every measure has its 95% interval beside it, which is about the people who were simulated: with more of them
+    it becomes narrower. What is about one person is the same for all sizes of groups. ``power`` is against the model
+    that is the hardest to tell from the true one, ``against``.
     """
     rows = []
     for (trials, model), known in information.items():
@@ -86,14 +68,7 @@ def power_by_length(
 ) -> pd.DataFrame:
     """Return ``plan_power.csv``: how often a model is found to be the more frequent one, in groups of each size.
 
-    Parameters
-    ----------
-    log_evidence
-        By the number of trials and the model that people follow, people x models.
-    subjects
-        The sizes of groups.
-    seed
-        Chooses the groups.
+    Log evidences, people x models, are by the number of trials and the model that people follow.
     """
     pairs = [
         (trials, model, other, _power_of(of_models, model, other, subjects, seed))

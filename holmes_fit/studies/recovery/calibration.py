@@ -30,14 +30,7 @@ NO_TEST = "no test: truths are not from the fitting prior"
 def person_ranks(truths: Sequence[Truth], fits: Fits, seed: int) -> pd.DataFrame:
     """Return ``sbc.csv`` for people who follow one model, as they were fitted with it.
 
-    Parameters
-    ----------
-    truths
-        The people.
-    fits
-        Their fits.
-    seed
-        Chooses ranks where truth and draws are equal.
+    The seed chooses ranks where truth and draws are equal.
     """
     rows = []
     model = truths[0].model
@@ -55,17 +48,9 @@ def person_ranks(truths: Sequence[Truth], fits: Fits, seed: int) -> pd.DataFrame
 def sbc_summary(ranks: pd.DataFrame, follows_prior: Mapping[str, bool] | None = None) -> pd.DataFrame:
     """Return ``sbc_summary.csv``: tests of the ranks of every parameter.
 
-    Parameters
-    ----------
-    ranks
-        ``sbc.csv``.
-    follows_prior
-        By model, whether truths are drawn from the fitting prior; if not, nothing is tested. All are by default.
-
-    Notes
-    -----
-    A parameter fails if the smaller of its two p-values is below .05 divided by the number of tests of its model: both
-    tests of every parameter.
+    Nothing is tested for models whose truths are not drawn from the fitting prior; by default, all are. A parameter
+    fails if the smaller of its two p-values is below .05 divided by the number of tests of its model: both tests of
+    every parameter.
     """
     rows = []
     for (level, model), of_model in ranks.groupby(["level", "model"], sort=False):

@@ -62,52 +62,26 @@ def draw_people(
 
 @dataclass(frozen=True)
 class GroupCohort:
-    """One simulated cohort under its own model.
+    """One simulated cohort under its own model; most arrays are people x parameters."""
 
-    Parameters
-    ----------
-    rank
-        Quantities (mean, spread) x parameters: how many of ``RANKED`` draws are below the truth.
-    truth
-        People x parameters, on the scales of search.
-    separate, pooled
-        Likewise, posterior means under the fitting prior, and under the group.
-    separate_below, pooled_below
-        Likewise, the posterior probability below the truth.
-    evidence_error
-        The Monte Carlo error of each person's log evidence.
-    divergences, r_hat, ess
-        Of NUTS; ``ess`` is the smaller of bulk and tail.
-    """
-
-    rank: NDArray[np.int64]
-    truth: NDArray[np.float64]
-    separate: NDArray[np.float64]
-    pooled: NDArray[np.float64]
-    separate_below: NDArray[np.float64]
+    rank: NDArray[np.int64]  # quantities (mean, spread) x parameters: how many of ``RANKED`` draws are below the truth
+    truth: NDArray[np.float64]  # on the scales of search
+    separate: NDArray[np.float64]  # posterior means under the fitting prior
+    pooled: NDArray[np.float64]  # and under the group
+    separate_below: NDArray[np.float64]  # the posterior probability below the truth
     pooled_below: NDArray[np.float64]
-    evidence_error: NDArray[np.float64]
+    evidence_error: NDArray[np.float64]  # the Monte Carlo error of each person's log evidence
     divergences: int
     r_hat: float
-    ess: float
+    ess: float  # the smaller of bulk and tail
 
 
 @dataclass(frozen=True)
 class GroupStudy:
-    """Cohorts of one model.
+    """Cohorts of one model."""
 
-    Parameters
-    ----------
-    traces
-        The model, and the trials that everyone sees.
-    people_each
-        In each cohort.
-    prior, sampling
-        Of the group model.
-    """
-
-    traces: SharedTraces
-    people_each: int = 8
+    traces: SharedTraces  # the model, and the trials that everyone sees
+    people_each: int = 8  # in each cohort
     prior: GroupPrior = field(default_factory=GroupPrior)
     sampling: Sampling = field(default_factory=lambda: Sampling(chains=2, tune=300, draws=500))
 

@@ -48,28 +48,16 @@ def pooling_keys(models: Sequence[str]) -> list[Key]:
 
 @dataclass(frozen=True)
 class MixtureFound:
-    """What is kept of a mixture: frequencies of the models with 95% intervals, and who follows which.
-
-    Parameters
-    ----------
-    models, subjects
-        What the arrays are about.
-    probability
-        People x models.
-    frequency, lower, upper
-        By model.
-    exceedance, protected
-        By model, the probability that it is the most frequent, without and with the omnibus risk.
-    """
+    """What is kept of a mixture: frequencies of the models with 95% intervals, and who follows which."""
 
     models: tuple[str, ...]
     subjects: tuple[str, ...]
-    probability: NDArray[np.float64]
+    probability: NDArray[np.float64]  # people x models; what follows is by model
     frequency: NDArray[np.float64]
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
-    exceedance: NDArray[np.float64]
-    protected: NDArray[np.float64]
+    exceedance: NDArray[np.float64]  # the probability that it is the most frequent
+    protected: NDArray[np.float64]  # the same with the omnibus risk
 
 
 def pool_study(
@@ -79,18 +67,9 @@ def pool_study(
     sampling: Sampling,
     done: Callable[[], None] = lambda: None,
 ) -> None:
-    """Compute all groups that are missing, or whose people were fitted otherwise since.
+    """Compute all groups that are missing, or whose people were fitted otherwise since; call ``done`` after each.
 
-    Parameters
-    ----------
-    run
-        The folder of the study, open.
-    fits
-        The fits of each cohort, by the model that simulated it.
-    prior, sampling
-        Of the models of groups.
-    done
-        Called after each group.
+    Fits are those of each cohort, by the model that simulated it.
     """
     settings = repr((RESULTS_VERSION, prior, replace(sampling, cores=None))).encode()
     for kind, name in pooling_keys(list(fits)):
@@ -160,16 +139,9 @@ def _fitted_with_all(fits: Fits, model: str) -> Lattices:
 
 def _joined(lattices: Sequence[Lattices]) -> Lattices:
     """Return several cohorts as one."""
-    first = lattices[0]
-    return Lattices(
-        model=first.model,
-        subjects=tuple(subject for each in lattices for subject in each.subjects),
-        axes=first.axes,
-        log_likelihood=np.concatenate([each.log_likelihood for each in lattices]),
-        log_evidence=np.concatenate([each.log_evidence for each in lattices]),
-        log_evidence_error=np.concatenate([each.log_evidence_error for each in lattices]),
-        log_evidence_bias=np.concatenate([each.log_evidence_bias for each in lattices]),
-    )
+    arrays = ("log_likelihood", "log_evidence", "log_evidence_error", "log_evidence_bias")
+    joined: Any = {name: np.concatenate([getattr(each, name) for each in lattices]) for name in arrays}
+    return replace(lattices[0], subjects=tuple(who for each in lattices for who in each.subjects), **joined)
 
 
 # --------------------------------------------------------------------------------------------------------- reading

@@ -14,32 +14,20 @@ from holmes_fit.models.filters.draws import stream_key
 from holmes_fit.models.registry import MODELS, Model
 from holmes_fit.runs.fitted import FittedRun
 from holmes_fit.settings.distributions import Distribution, parse_population
+from holmes_fit.settings.entries import parameters_of
 from holmes_fit.settings.spaces import FreeParameter, Space
-from holmes_fit.studies.simulation.plan import parameters_of
 
 Origin = Literal["prior", "population", "posterior"]  # where truths come from
 
 
 @dataclass(frozen=True)
 class Truth:
-    """Someone to be simulated.
+    """Someone to be simulated."""
 
-    Parameters
-    ----------
-    subject
-        A name that nobody else in the study has; all draws depend on it and the seed.
-    model
-        The name of the model that makes the choices.
-    values
-        All parameters of the model and of the response rule, natural values.
-    like
-        Whose trials the person sees; empty if they are generated.
-    """
-
-    subject: str
-    model: str
-    values: Mapping[str, float]
-    like: str = ""
+    subject: str  # that nobody else in the study has; all draws depend on it and the seed
+    model: str  # which makes the choices
+    values: Mapping[str, float]  # all parameters of the model and of the response rule, natural values
+    like: str = ""  # whose trials the person sees, unless they are generated
 
 
 def check_population(
@@ -78,20 +66,10 @@ def draw_truths(
     population: Mapping[str, Distribution] | None = None,
     like: Sequence[str] = (),
 ) -> list[Truth]:
-    """Draw people who follow one model.
+    """Draw people who follow one model; the first ones are the same for any larger number.
 
-    Parameters
-    ----------
-    space
-        The model; its free parameters are drawn from their priors between their bounds, the others have their values.
-    n
-        The number of people. The first ones are the same for any larger number.
-    seed
-        Chooses all draws.
-    population
-        Parameters that are drawn otherwise.
-    like
-        Whose trials they see, in turn; nobody's if they are generated.
+    Free parameters are drawn from their priors between their bounds unless ``population`` says otherwise. ``like`` is
+    whose trials they see, in turn.
     """
     given = population or {}
     found = []
@@ -130,20 +108,12 @@ def posterior_truths(fitted: FittedRun, model: str, n: int | None, *, seed: int)
 
 def truth_table(truths: Sequence[Truth]) -> pd.DataFrame:
     """Return the truth for people: a row a person and parameter, the natural value and that on the scale of search."""
-    rows = []
-    for truth in truths:
-        for parameter in parameters_of(MODELS[truth.model]):
-            value = truth.values[parameter.name]
-            rows.append(
-                {
-                    "subject": truth.subject,
-                    "model": truth.model,
-                    "parameter": parameter.name,
-                    "value": value,
-                    "on_scale": float(parameter.to_scale(value)),
-                    "like": truth.like,
-                }
-            )
+    rows = [
+        (truth.subject, truth.model, each.name, value, float(each.to_scale(value)), truth.like)
+        for truth in truths
+        for each in parameters_of(MODELS[truth.model])
+        for value in [truth.values[each.name]]
+    ]
     return pd.DataFrame(rows, columns=["subject", "model", "parameter", "value", "on_scale", "like"])
 
 

@@ -22,9 +22,9 @@ from holmes_fit.runs.identity import code_identity
 from holmes_fit.settings.distributions import Distribution
 from holmes_fit.settings.pooling import PoolingSettings
 from holmes_fit.settings.preset import Preset, load_preset
-from holmes_fit.studies.recovery.group_study import GroupPlan, plan_groups
-from holmes_fit.studies.recovery.people import Copied, Generated, Sequences, simulate_people
+from holmes_fit.studies.recovery.group_study import GroupSetup, set_up_groups
 from holmes_fit.studies.recovery.pooled import pooling_keys
+from holmes_fit.studies.recovery.sequences import Copied, Generated, Sequences, simulate_people
 from holmes_fit.studies.recovery.truths import (
     Origin,
     Truth,
@@ -43,34 +43,16 @@ KIND = "recovery"
 
 
 @dataclass(frozen=True)
-class RecoveryPlan:
-    """A recovery study. Get one from :func:`plan_recovery`, which checks it.
+class RecoverySetup:
+    """A recovery study. Get one from :func:`set_up_recovery`, which checks it."""
 
-    Parameters
-    ----------
-    truths
-        The people, by the model that they follow.
-    origin
-        Where their parameters come from.
-    population
-        Those of their parameters that are not drawn from the fitting prior.
-    fits
-        How everyone is fitted, with all models; a cohort for each model that people follow.
-    prior, sampling
-        Of the models of groups.
-    groups
-        The cohorts by which pooling is calibrated, if it is.
-    seed
-        Chooses all draws.
-    """
-
-    truths: Mapping[str, Sequence[Truth]]
-    origin: Origin
-    population: Mapping[str, Distribution]
-    fits: Mapping[str, Request]
-    prior: GroupPrior
+    truths: Mapping[str, Sequence[Truth]]  # the people, by the model that they follow
+    origin: Origin  # where their parameters come from
+    population: Mapping[str, Distribution]  # those of their parameters that are not drawn from the fitting prior
+    fits: Mapping[str, Request]  # of everyone with all models; a cohort for each model that people follow
+    prior: GroupPrior  # of the models of groups
     sampling: Sampling
-    groups: GroupPlan | None
+    groups: GroupSetup | None  # the cohorts by which pooling is calibrated, if it is
     seed: int
 
     @property
@@ -87,7 +69,7 @@ class RecoveryPlan:
         """By model, whether its truths are drawn from the fitting prior, so that calibration can be judged."""
         if self.origin == "posterior":
             return dict.fromkeys(self.models, False)
-        return {model: follows_prior(plan.spaces[model], self.population) for model, plan in self.fits.items()}
+        return {model: follows_prior(request.spaces[model], self.population) for model, request in self.fits.items()}
 
     @property
     def label(self) -> str:
@@ -104,7 +86,7 @@ class RecoveryPlan:
         first = next(iter(self.fits.values())).identity()
         return {
             "kind": KIND,
-            "trials": {model: plan.identity()["trials"] for model, plan in self.fits.items()},
+            "trials": {model: request.identity()["trials"] for model, request in self.fits.items()},
             "subjects": {model: len(truths) for model, truths in self.truths.items()},
             "truths": self.origin,
             "population": {name: str(population) for name, population in self.population.items()},
@@ -115,7 +97,7 @@ class RecoveryPlan:
         }
 
 
-def plan_recovery(
+def set_up_recovery(
     protocol: Protocol | str | Path | None = None,
     *,
     like: Cohort | None = None,
@@ -129,14 +111,8 @@ def plan_recovery(
     seed: int = 0,
     observer: Observer | None = None,
     sampling: Sampling | None = None,
-) -> RecoveryPlan:
-    """Check what is asked for, and simulate the people. The parameters are those of :func:`holmes_fit.recover`.
-
-    Raises
-    ------
-    InputError
-        Naming everything that cannot be used.
-    """
+) -> RecoverySetup:
+    """Check what is asked for, and simulate the people. The parameters are those of :func:`holmes_fit.recover`."""
     problems = Problems()
     if subjects is not None:
         check_count("subjects", subjects, problems)
@@ -174,9 +150,9 @@ def plan_recovery(
             truths[model.name] = draw_truths(space, n, seed=seed, population=spread, like=names)
     origin: Origin = "posterior" if fitted else "population" if spread else "prior"
     fits = {name: replace(template, cohort=_cohort(people, sequences, template)) for name, people in truths.items()}
-    of_groups = plan_groups(next(iter(fits.values())), groups) if groups else None
+    of_groups = set_up_groups(next(iter(fits.values())), groups) if groups else None
     prior = prior_of(template.preset.pooling)
-    return RecoveryPlan(truths, origin, spread, fits, prior, sampling or _sampling(template), of_groups, seed)
+    return RecoverySetup(truths, origin, spread, fits, prior, sampling or _sampling(template), of_groups, seed)
 
 
 def _sampling(request: Request) -> Sampling:
