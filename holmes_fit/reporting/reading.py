@@ -55,13 +55,7 @@ Table = pd.DataFrame | None
 
 
 def read_if_there(path: Path) -> Table:
-    """Read a table, or nothing if it is not there; texts that are not there are empty.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read.
-    """
+    """Read a table, or nothing if it is not there; texts that are not there are empty."""
     if not path.is_file():
         return None
     text = [name for name in TEXT if name not in NUMBERS_ALL_THE_SAME.get(path.name, ())]

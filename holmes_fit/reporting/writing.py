@@ -95,9 +95,7 @@ def report(
 
 
 def read_data(
-    where: str | os.PathLike[str] | Run | HasRun,
-    by: str | None = None,
-    recovery: str | os.PathLike[str] | None = None,
+    where: str | os.PathLike[str] | Run | HasRun, by: str | None = None, recovery: str | os.PathLike[str] | None = None
 ) -> CohortData:
     """Return what a report is made of, as far as the run has it. Parameters are those of :func:`report`."""
     run = run_of(where)

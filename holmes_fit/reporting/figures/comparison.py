@@ -35,23 +35,7 @@ def draw_probabilities(
     groups: Sequence[str] = (),
     counted: bool = True,
 ) -> Axes:
-    """Draw each person's probabilities of the models as a bar from 0 to 1, with the group's colour above it.
-
-    Parameters
-    ----------
-    ax
-        Where to draw.
-    table
-        ``model_probabilities.csv``.
-    models
-        From the bottom of the bars to the top.
-    order
-        People, from left to right.
-    group_of, groups
-        The group of each person, and all groups.
-    counted
-        Whether the number of people is written below.
-    """
+    """Draw each person's probabilities of the models as a bar from 0 to 1, with the group's colour above it."""
     wide = table.pivot_table(index="subject", columns="model", values="probability").reindex(list(order))
     places = np.arange(len(order))
     bottom = np.zeros(len(order))

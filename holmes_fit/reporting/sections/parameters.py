@@ -39,10 +39,7 @@ TITLE = "Parameters"
 FEWEST_FOR_CORRELATIONS = 5
 MOST_EFFECTS = 16
 EFFECTS = {
-    "contrast": (
-        "Differences between groups",
-        "In natural units: the difference of two groups' medians. Lines: 95%.",
-    ),
+    "contrast": ("Differences between groups", "In natural units: the difference of two groups' medians. Lines: 95%."),
     "effect": ("Effects of covariates", "On the scale of search (log or logit). Lines: 95% intervals."),
 }
 WIDTH, ALONE = 380.0, 460.0  # points of the axes with people, beside the group and without it
@@ -93,7 +90,7 @@ def section(data: CohortData) -> Section:
         return [Row(panels, least, most, LEFT if len(wanted) > 1 and "group" in wanted[1] else 0.0)] if panels else []
 
     rows = [
-        row(86 + below, 110 + below, f"parameters_{name}", f"parameters_{name}_group")
+        row(64 + below, 110 + below, f"parameters_{name}", f"parameters_{name}_group")
         for name, below in zip(scales, [*[0.0] * (len(scales) - 1), 16 + names], strict=True)
     ]
     effects = [
