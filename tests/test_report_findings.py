@@ -66,7 +66,7 @@ def test_another_answer_with_other_priors_is_said(run: Path) -> None:
     data = changed(run, "prior_sensitivity.csv", frequency=0.1)
     table = data["prior_sensitivity"]
     table.loc[table["prior_width"] == 1, "frequency"] = [0.1, 0.7, 0.1, 0.1]
-    assert comparison._with_other_priors(data).endswith(
+    assert comparison.with_other_priors(data).endswith(
         "with those of the fit HOLMES (70%): the answer depends on the priors."
     )
 

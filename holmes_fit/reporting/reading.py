@@ -10,45 +10,14 @@ from holmes_fit._support.csv_tables import read_table
 from holmes_fit._support.errors import InputError, Problem, plain
 
 # Columns that hold text, whatever it looks like, in any of the tables.
+# fmt: off
 TEXT = (
-    "above",
-    "against",
-    "at_bound",
-    "below",
-    "by",
-    "chosen",
-    "condition",
-    "consequence",
-    "criterion",
-    "estimator",
-    "explanation",
-    "formula",
-    "formulas",
-    "goal",
-    "group",
-    "label",
-    "level",
-    "like",
-    "measure",
-    "model",
-    "name",
-    "parameter",
-    "parameter_a",
-    "parameter_b",
-    "prior",
-    "quantity",
-    "reason",
-    "restart",
-    "rule",
-    "scale",
-    "seen",
-    "standing",
-    "subject",
-    "term",
-    "truth",
-    "verdict",
-    "warning",
+    "above", "against", "at_bound", "below", "by", "chosen", "condition", "consequence", "criterion", "estimator",
+    "explanation", "formula", "formulas", "goal", "group", "label", "level", "like", "measure", "model", "name",
+    "parameter", "parameter_a", "parameter_b", "prior", "quantity", "reason", "restart", "rule", "scale", "seen",
+    "standing", "subject", "term", "truth", "verdict", "warning",
 )
+# fmt: on
 NUMBERS_ALL_THE_SAME = {"trees.csv": ("level",), "recovery_people.csv": ("truth",)}
 
 Table = pd.DataFrame | None
