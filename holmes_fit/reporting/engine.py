@@ -70,13 +70,14 @@ def pdf_of(sections: Sequence[Section], about: About, when: datetime | None = No
         shutil.copy(TEMPLATE, main)
         fonts = _fonts(root / "fonts")
         content.write_text(json.dumps({**document, "heights": {}}), encoding="utf-8")
-        marks = json.loads(typst.query(main, "<mark>", field="value", root=root, font_paths=fonts))
+        compiler = typst.Compiler(main, root=root, font_paths=fonts)
+        marks = json.loads(compiler.query("<mark>", field="value"))
         heights = _heights(blocks, marks)
         for n, block in enumerate(blocks):
             for part, figure in _figures(block, heights.get(n, 0.0)):
                 figure.savefig(root / f"{n}-{part}.svg", format="svg", metadata={"Date": None})
         content.write_text(json.dumps({**document, "heights": heights}), encoding="utf-8")
-        pdf = typst.compile(main, root=root, font_paths=fonts, timestamp=stamp, format="pdf")
+        pdf = compiler.compile(format="pdf", timestamp=stamp)
     assert isinstance(pdf, bytes)
     return pdf
 
