@@ -45,7 +45,7 @@ from holmes_fit.reporting.text import printable, shortened
 TEMPLATE = Path(__file__).with_name("report.typ")
 FACES = ("DejaVuSans.ttf", "DejaVuSans-Bold.ttf")
 BOTTOM = 785.89  # of a page, in points, as in report.typ
-SLACK = 2.0  # of a page, for what is rounded
+SLACK = 5.0  # of a page, for what is rounded, and for what hangs below a last line
 
 # Pages have a grid of their own, which a layout engine would draw twice. Letters that are not fitted to pixels are as
 # wide where they are measured as in the PDF. Names may hold dollar signs, which are not mathematics. Without a salt,
