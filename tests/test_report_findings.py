@@ -10,10 +10,9 @@ import pandas as pd
 import pytest
 
 from holmes_fit._support.errors import InputError
-from holmes_fit.reporting.run_data import CohortData
+from holmes_fit.reporting.run_data import CohortData, read_data
 from holmes_fit.reporting.sections import appendix, behaviour, comparison, methods, recovery, summary
 from holmes_fit.reporting.warnings import recovery_warnings
-from holmes_fit.reporting.writing import read_data
 from holmes_fit.runs.folder import open_run, read_run
 from holmes_fit.runs.schema import frame
 from holmes_fit.settings.preset import load_preset
@@ -68,7 +67,7 @@ def test_another_answer_with_other_priors_is_said(run: Path) -> None:
     data = changed(run, "prior_sensitivity.csv", frequency=0.1)
     table = data["prior_sensitivity"]
     table.loc[table["prior_width"] == 1, "frequency"] = [0.1, 0.7, 0.1, 0.1]
-    assert comparison._with_other_priors(data).endswith(
+    assert comparison.with_other_priors(data).endswith(
         "with those of the fit HOLMES (70%): the answer depends on the priors."
     )
 

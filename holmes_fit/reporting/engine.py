@@ -45,7 +45,7 @@ from holmes_fit.reporting.text import printable, shortened
 TEMPLATE = Path(__file__).with_name("report.typ")
 FACES = ("DejaVuSans.ttf", "DejaVuSans-Bold.ttf")
 BOTTOM = 785.89  # of a page, in points, as in report.typ
-SLACK = 2.0  # of a page, for what is rounded
+SLACK = 5.0  # of a page, for what is rounded, and for what hangs below a last line
 
 # Pages have a grid of their own, which a layout engine would draw twice. Letters that are not fitted to pixels are as
 # wide where they are measured as in the PDF. Names may hold dollar signs, which are not mathematics. Without a salt,
@@ -70,13 +70,14 @@ def pdf_of(sections: Sequence[Section], about: About, when: datetime | None = No
         shutil.copy(TEMPLATE, main)
         fonts = _fonts(root / "fonts")
         content.write_text(json.dumps({**document, "heights": {}}), encoding="utf-8")
-        marks = json.loads(typst.query(main, "<mark>", field="value", root=root, font_paths=fonts))
+        marks = json.loads(typst.Compiler(main, root=root, font_paths=fonts).query("<mark>", field="value"))
         heights = _heights(blocks, marks)
         for n, block in enumerate(blocks):
             for part, figure in _figures(block, heights.get(n, 0.0)):
                 figure.savefig(root / f"{n}-{part}.svg", format="svg", metadata={"Date": None})
         content.write_text(json.dumps({**document, "heights": heights}), encoding="utf-8")
-        pdf = typst.compile(main, root=root, font_paths=fonts, timestamp=stamp, format="pdf")
+        # Another compiler, as the first one keeps the files that it has read.
+        pdf = typst.Compiler(main, root=root, font_paths=fonts).compile(format="pdf", timestamp=stamp)
     assert isinstance(pdf, bytes)
     return pdf
 
@@ -183,10 +184,10 @@ def _growth(block: Block) -> float:
 def _figures(block: Block, height: float) -> Iterator[tuple[str, Figure]]:
     match block:
         case Row():
-            yield "0", row_figure(block, height)
+            yield "0", _row(block, height)
         case Grid():
             if block.key is not None:
-                yield "key", row_figure(Row([block.key], block.key.height), block.key.height)
+                yield "key", _row(Row([block.key], block.key.height), block.key.height)
             for place, (_, cells) in enumerate(_rows(block)):
                 yield str(place), _cells(block, cells, height)
         case Picture(draw, high):
@@ -203,15 +204,19 @@ def canvas(height: float, width: float = TEXT_WIDTH) -> Figure:
     return figure
 
 
-def row_figure(row: Row, height: float) -> Figure:
+def widths(row: Row) -> list[tuple[Panel, float]]:
+    """Return the panels of a row, and how wide each is."""
+    room, total = TEXT_WIDTH - GUTTER * (len(row.panels) - 1), sum(panel.share for panel in row.panels)
+    return [(panel, room * panel.share / total) for panel in row.panels]
+
+
+def _row(row: Row, height: float) -> Figure:
     """Return the figure of a row: panels side by side with their axes in line, without the words around them."""
     figure, left, boxes, drawn = canvas(height), 0.0, [], []
-    width, total = TEXT_WIDTH - GUTTER * (len(row.panels) - 1), sum(panel.share for panel in row.panels)
-    for panel in row.panels:
-        own = width * panel.share / total
-        boxes.append((left, 0.0, own, height))
+    for panel, width in widths(row):
+        boxes.append((left, 0.0, width, height))
         drawn.append(panel.draw(figure.add_axes(fractions(figure, boxes[-1]))))
-        left += own + GUTTER
+        left += width + GUTTER
     fit_into(drawn, boxes, row.left)
     return figure
 

@@ -17,6 +17,16 @@ LABELS = {
     "rescorla_wagner": "Rescorla–Wagner",
     "bias": "bias",
 }
+DESCRIPTIONS = {
+    "flat": "the flat latent-cause model, a Chinese restaurant process over causes (Gershman et al., 2010)",
+    "flat_sticky": "the flat latent-cause model with stickiness",
+    "holmes": "HOLMES, which infers a tree of latent causes online (Aitsahalia & Iigaya)",
+    "holmes_no_stick": "HOLMES without stickiness",
+    "holmes_no_stop": "HOLMES without stopping",
+    "holmes_structure_only": "HOLMES with neither stickiness nor stopping",
+    "rescorla_wagner": "a Rescorla–Wagner learner (Rescorla & Wagner, 1972)",
+    "bias": "a constant choice probability",
+}
 BASELINES = ("rescorla_wagner", "bias")
 
 # Hues that differ in lightness as well, beside the grey and the violet of the two families.
@@ -56,6 +66,11 @@ _LEVEL = re.compile(r"\[T\.([^\]]*)\]")
 def model_label(model: str) -> str:
     """Return a model's name for people."""
     return LABELS.get(model, model)
+
+
+def model_description(model: str) -> str:
+    """Return what a model is, in words for a sentence."""
+    return DESCRIPTIONS.get(model, model)
 
 
 def model_color(model: str, models: Sequence[str] = ()) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from holmes_fit._support.numbers import listed
 from holmes_fit.reporting.blocks import Section, Text, Warnings
-from holmes_fit.reporting.names import parameter_label
+from holmes_fit.reporting.names import model_description, parameter_label
 from holmes_fit.reporting.page import Page
 from holmes_fit.reporting.run_data import CohortData
 from holmes_fit.reporting.scores import people_table
@@ -54,7 +54,7 @@ def _part(data: CohortData, *keys: str) -> Mapping[str, Any]:
 
 def _models(data: CohortData) -> str:
     table = people_table(data)
-    names = [told.MODELS.get(name, printable(name)) for name in data.model_names]
+    names = [printable(model_description(name)) for name in data.model_names]
     scope = f" (the group {brief(data.scope)}; {people(len(data.everyone))} in all groups)" if data.scope else ""
     failed = f" ({data.n_people - len(table)} of them could not be fitted)" if len(table) < data.n_people else ""
     source = str(data.protocol.get("source", "")).strip()

@@ -1,17 +1,6 @@
-"""The words of the methods page: models, priors, rules and references, in sentences that a paper can use."""
+"""The words of the methods page: priors, rules and references, in sentences that a paper can use."""
 
 from __future__ import annotations
-
-MODELS = {
-    "flat": "the flat latent-cause model, a Chinese restaurant process over causes (Gershman et al., 2010)",
-    "flat_sticky": "the flat latent-cause model with stickiness",
-    "holmes": "HOLMES, which infers a tree of latent causes online (Aitsahalia & Iigaya)",
-    "holmes_no_stick": "HOLMES without stickiness",
-    "holmes_no_stop": "HOLMES without stopping",
-    "holmes_structure_only": "HOLMES with neither stickiness nor stopping",
-    "rescorla_wagner": "a Rescorla–Wagner learner (Rescorla & Wagner, 1972)",
-    "bias": "a constant choice probability",
-}
 
 PRIORS = {
     "lognormal": "log-normal with median {0} and an SD of {1} on the log scale",
