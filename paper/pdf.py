@@ -7,16 +7,17 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from matplotlib.backends.backend_pdf import PdfPages
 
 from holmes_fit._support.atomic import written_whole
 from holmes_fit.models.registry import MODELS
 from holmes_fit.reporting.pages import Column, Pages
+from holmes_fit.reporting.style import use_style
 from paper.compare import OUTSIDE, reason
-from paper.differences import READINGS
-from paper.figures.parts import picked
 from paper.results import StudyResult
-from paper.studies import FULL, STUDIES, Reading, Sizes, Study
-from paper.words import DEPARTURES, HOW_TO_READ, METRICS, NAMES, STUDY_TITLES, WHAT_WAS_RUN, departure_numbers
+from paper.studies import FULL, READINGS, STUDIES, Reading, Sizes, Study
+from paper.summaries import picked
+from paper.words import METRICS, NAMES, WORDS, departures
 
 TITLE = "The HOLMES paper, reproduced"
 Results = dict[tuple[Reading, Study], StudyResult]
@@ -26,10 +27,6 @@ def write_report(
     path: Path, results: Sequence[StudyResult], changes: pd.DataFrame, lead: Reading, sizes: Sizes
 ) -> Path:
     """Write the report: headlines, differences between text and code, then every study's table and figures."""
-    from matplotlib.backends.backend_pdf import PdfPages
-
-    from holmes_fit.reporting.style import use_style
-
     found = {(result.reading, result.study): result for result in results}
     with use_style(), written_whole(path) as temporary, PdfPages(temporary, metadata=_metadata()) as pdf:
         pages = Pages(pdf, running_head=TITLE)
@@ -49,7 +46,7 @@ def _metadata() -> dict[str, object]:
 
 def _first_page(pages: Pages, found: Results, lead: Reading, sizes: Sizes) -> None:
     pages.title(TITLE)
-    for text in WHAT_WAS_RUN:
+    for text in WORDS["what_was_run"]:
         pages.paragraph(text.format(lead=NAMES[lead], **vars(sizes)))
     if sizes != FULL:
         pages.paragraph("This run is smaller than the paper's. Its errors are larger; take the full run for a verdict.")
@@ -70,7 +67,7 @@ def _first_page(pages: Pages, found: Results, lead: Reading, sizes: Sizes) -> No
             cells = [_pm(one["ours"], one["se"]), _pm(other["ours"], other["se"])]
             rows.append([str(one["claim"]), str(one["task"]), cells[0], verdicts[0], cells[1], verdicts[1]])
     pages.table(columns, rows, marked=[number for number, row in enumerate(rows) if "fails" in row])
-    pages.paragraph(HOW_TO_READ)
+    pages.paragraph(WORDS["how_to_read"])
 
 
 def _outside(pages: Pages, found: Results) -> None:
@@ -97,7 +94,7 @@ def _outside(pages: Pages, found: Results) -> None:
     ]
     rows = []
     for _, row in cells.iterrows():
-        names = [STUDY_TITLES[row["study"]], str(row["task"]), _model(row["model"]), METRICS[row["metric"]]]
+        names = [WORDS["studies"][row["study"]], str(row["task"]), _model(row["model"]), METRICS[row["metric"]]]
         z_shared = _signed(row["z_shared_tasks"], 1) if np.isfinite(row["z_shared_tasks"]) else "–"
         rows.append([*names, _number(row["published"]), _number(row["ours"]), _signed(row["z"], 1), z_shared])
     pages.table(columns, rows)
@@ -108,16 +105,13 @@ def _outside(pages: Pages, found: Results) -> None:
 
 def _departures(pages: Pages, found: Results, changes: pd.DataFrame) -> None:
     pages.heading("Where the paper's text and its published code differ, and what it does")
-    numbers = departure_numbers(
-        {study: found["as_written", study].summary for study in STUDIES},
-        {study: found["as_published", study].summary for study in STUDIES},
-        changes,
-        found["as_written", "conditioning"].further["tests"],
+    written, published = (
+        pd.concat([found[reading, study].summary for study in STUDIES]) for reading in ("as_written", "as_published")
     )
-    for title, text in DEPARTURES:
+    tests = found["as_written", "conditioning"].further["tests"]
+    for title, text in departures(written, published, changes, tests):
         pages.heading(title)
-        for paragraph in text.split("\n\n"):
-            pages.paragraph(paragraph.format(**numbers))
+        pages.paragraph(text)
     pages.heading("Each switch by itself")
     n = int(picked(changes, task="2-level")["n"].max())
     pages.paragraph(
@@ -141,7 +135,7 @@ def _departures(pages: Pages, found: Results, changes: pd.DataFrame) -> None:
 def _study(pages: Pages, found: Results, study: Study, lead: Reading) -> None:
     result, written = found["as_published", study], found["as_written", study]
     pages.new_page()
-    pages.heading(STUDY_TITLES[study])
+    pages.heading(WORDS["studies"][study])
     if study == "conditioning":
         _tests(pages, found)
     if len(result.comparison):

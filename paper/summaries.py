@@ -8,38 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
+from holmes_fit.runs.folder import Run
 from paper.statistics import Estimate, auc, bootstrap_over_units, correlation_estimate, mean_estimate, share_estimate
-from paper.store import Store
-from paper.studies import JOBS_OF_STUDY, LONG, SHORT, Job, Reading, Study
+from paper.studies import JOBS_OF_STUDY, LONG, SHORT, Job, Reading, Study, chunks_of
 from paper.tasks import RUNS, TRIALS
 
 REPRESENTATION = ("entropy", "normalized_entropy", "clusters", "recall", "precision", "f1")
 BACKWARD = ("accuracy", "late_accuracy", *REPRESENTATION)
-FORWARD = (
-    "accuracy",
-    "training_accuracy",
-    "separation",
-    "brier",
-    "log_loss",
-    "clusters",
-    "best_level",
-    "node_separation",
-)
-CONDITIONING = (
-    "acquisition_plus",
-    "acquisition_minus",
-    "extinction_plus",
-    "extinction_minus",
-    "acquisition_final",
-    "extinction_final",
-    "clusters",
-)
+DECISIONS = ("accuracy", "training_accuracy", "separation", "brier", "log_loss")
+FORWARD = (*DECISIONS, "clusters", "best_level", "node_separation")
+PHASES = ("acquisition", "extinction")
+BY_CUE = tuple(f"{phase}_{cue}" for phase in PHASES for cue in ("plus", "minus"))
+CONDITIONING = (*BY_CUE, *(f"{phase}_final" for phase in PHASES), "clusters")
 LENGTH = {SHORT: "5 + 1", LONG: "10 + 3"}  # repetitions of each pair in training + at test
 DIFFERENCE = "difference"
 
@@ -59,20 +45,25 @@ class Line(NamedTuple):
 
 
 class Data(NamedTuple):
-    """What a study reads: its runs by job, and single trials where they were kept."""
+    """What a study reads: its runs by job, and single trials where they are kept."""
 
     runs: dict[str, pd.DataFrame]
-    trials: dict[str, pd.DataFrame]
+    trials: pd.DataFrame
 
 
-def load_data(store: Store, jobs: dict[str, Job], study: Study, reading: Reading) -> Data:
+def table_of(run: Run, job: Job, reading: Reading, name: str) -> pd.DataFrame:
+    """Return one table of a job, all chunks together, in the order of models, points and seeds."""
+    records = [run.load_record(chunk.key) for chunk in chunks_of(job, reading)]
+    kept: list[Any] = [record.facts[name] for record in records if record is not None]
+    return pd.concat([pd.DataFrame(**table) for table in kept], ignore_index=True)
+
+
+def load_data(run: Run, jobs: dict[str, Job], study: Study, reading: Reading) -> Data:
     """Read the tables of a study."""
     names = JOBS_OF_STUDY[study]
-    runs = {name: store.table(jobs[name], reading, RUNS) for name in names}
-    trials = {
-        name: store.table(jobs[name], reading, TRIALS) for name in names if name in ("shape_color", "conditioning")
-    }
-    return Data(runs, trials)
+    runs = {name: table_of(run, jobs[name], reading, RUNS) for name in names}
+    kept = [jobs[name] for name in names if name in ("shape_color", "conditioning")]
+    return Data(runs, table_of(run, kept[0], reading, TRIALS) if kept else pd.DataFrame())
 
 
 def summarise(study: Study, data: Data, resamples: int) -> pd.DataFrame:
@@ -81,7 +72,7 @@ def summarise(study: Study, data: Data, resamples: int) -> pd.DataFrame:
     if study == "backward":
         lines = _backward(data.runs["compositional"])
     elif study == "forward":
-        lines = _forward(data.runs["shape_color"], data.trials["shape_color"], resamples)
+        lines = _forward(data.runs["shape_color"], data.trials, resamples)
     elif study == "conditioning":
         lines = _by_unit(data.runs["conditioning"], "conditioning", CONDITIONING, "seed")
     elif study == "ablation":
@@ -94,6 +85,13 @@ def summarise(study: Study, data: Data, resamples: int) -> pd.DataFrame:
 def unit_means(runs: pd.DataFrame, metric: str, unit: str) -> pd.DataFrame:
     """Return a metric's mean for each unit (rows) and model (columns)."""
     return runs.pivot_table(index=unit, columns="model", values=metric, aggfunc="mean", dropna=False)
+
+
+def picked(table: pd.DataFrame, **keys: str) -> pd.DataFrame:
+    """Return the rows that have these values."""
+    for column, value in keys.items():
+        table = table[table[column] == value]
+    return table
 
 
 def top_level(runs: pd.DataFrame, n_levels: int) -> pd.DataFrame:

@@ -10,7 +10,6 @@ from matplotlib.figure import FigureBase
 from holmes_fit.reporting.style import INK, MODEL_COLORS, NO_OUTCOME, OUTCOME, PALE, RULE
 from paper.figures.parts import (
     LEVELS,
-    PAIR,
     PUBLISHED,
     bars,
     box,
@@ -18,13 +17,13 @@ from paper.figures.parts import (
     label_of,
     legend_of_pair,
     lines_by_level,
-    picked,
     regression,
     titled,
 )
 from paper.figures.trees import draw_tree
 from paper.statistics import TWO_SIDED_95
-from paper.summaries import highest_levels, unit_means
+from paper.studies import PAIR
+from paper.summaries import highest_levels, picked, unit_means
 
 N_OBSERVATIONS = 4
 

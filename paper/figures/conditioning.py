@@ -9,8 +9,10 @@ from matplotlib.figure import FigureBase
 from matplotlib.patches import Patch
 
 from holmes_fit.reporting.style import INK, MODEL_COLORS, NO_OUTCOME, OUTCOME, RULE
-from paper.figures.parts import PAIR, bars, label_of, picked, titled
+from paper.figures.parts import bars, label_of, titled
 from paper.statistics import TWO_SIDED_95
+from paper.studies import PAIR
+from paper.summaries import picked
 
 # The paper shows CS+ in blue and CS- in red; here the reinforced cue has the colour that outcomes have everywhere.
 CUES = {"CS+": OUTCOME, "CS-": NO_OUTCOME}

@@ -9,11 +9,11 @@ from matplotlib.figure import FigureBase
 
 from holmes_fit.reporting.style import INK, MODEL_COLORS, NO_OUTCOME, OUTCOME, RULE
 from holmes_fit.trials.protocols.catalogue import load_protocol
-from paper.figures.parts import PAIR, bars, empty, label_of, picked, titled
+from paper.figures.parts import bars, empty, label_of, titled
 from paper.figures.trees import draw_tree
 from paper.statistics import roc_curve
-from paper.studies import LONG, SHORT
-from paper.summaries import LENGTH, exposures
+from paper.studies import LONG, PAIR, SHORT
+from paper.summaries import LENGTH, exposures, picked
 
 # What the colours of the protocol look like.
 PAINT = {"cyan": "#33bbbb", "green": "#339944", "gray": "#999999", "yellow": "#e6c619", "pink": "#f29ebc"}

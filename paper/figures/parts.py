@@ -15,10 +15,11 @@ from scipy import stats
 from holmes_fit.models.registry import MODELS
 from holmes_fit.reporting.style import INK, MODEL_COLORS, MODEL_MARKERS, RULE
 from paper.statistics import TWO_SIDED_95
+from paper.studies import PAIR
+from paper.summaries import picked
 
 LEVELS = (2, 3, 4, 5)
 Color = str | tuple[float, float, float]
-PAIR = ("flat", "holmes")
 PUBLISHED: dict[str, Any] = {
     "marker": "D",
     "markersize": 4,
@@ -37,13 +38,6 @@ def titled(ax: Axes, letter: str, title: str) -> Axes:
 def label_of(model: str) -> str:
     """Return a model's name as figures show it."""
     return MODELS[model].label
-
-
-def picked(table: pd.DataFrame, **keys: str) -> pd.DataFrame:
-    """Return the rows that have these values."""
-    for column, value in keys.items():
-        table = table[table[column] == value]
-    return table
 
 
 def lines_by_level(
