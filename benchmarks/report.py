@@ -8,7 +8,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from holmes_fit.reporting.cohort.writing import report
+from holmes_fit.reporting.writing import report
 from tests.sample_run import Sample, make_run
 
 TRIALS = 200

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from holmes_fit.models.registry import MODELS as MODELS
     from holmes_fit.models.registry import Observer as Observer
     from holmes_fit.models.tracing import trace as trace
-    from holmes_fit.reporting.cohort.drawing import draw as draw
-    from holmes_fit.reporting.cohort.writing import report as report
+    from holmes_fit.reporting.drawing import draw as draw
+    from holmes_fit.reporting.writing import report as report
     from holmes_fit.studies.planning.study import plan as plan
     from holmes_fit.studies.planning.study import read_plan as read_plan
     from holmes_fit.studies.recovery.study import read_recovery as read_recovery
@@ -42,7 +42,7 @@ _HOME = {
     "MODELS": "models.registry",
     "Observer": "models.registry",
     "compare": "groups.comparison.compare",
-    "draw": "reporting.cohort.drawing",
+    "draw": "reporting.drawing",
     "fit": "fitting.cohort",
     "load_protocol": "trials.protocols.catalogue",
     "plan": "studies.planning.study",
@@ -53,7 +53,7 @@ _HOME = {
     "read_plan": "studies.planning.study",
     "read_recovery": "studies.recovery.study",
     "recover": "studies.recovery.study",
-    "report": "reporting.cohort.writing",
+    "report": "reporting.writing",
     "simulate": "studies.simulation.people",
     "trace": "models.tracing",
     "trace_cohort": "models.cohort_traces",

@@ -24,7 +24,7 @@ from holmes_fit.runs.folder import Run, open_run
 from holmes_fit.runs.workers.pool import Failure
 from holmes_fit.runs.workers.tasks import do_all
 from paper.differences import difference_table
-from paper.pdf import write_report
+from paper.pdf import report
 from paper.results import StudyResult, finish_study
 from paper.studies import FULL, QUICK, STUDIES, WHOLE, Chunk, Job, Reading, Sizes, jobs_of, wanted_chunks
 from paper.tasks import run_chunk
@@ -84,7 +84,10 @@ def replicate(
         if studies == STUDIES:
             changes = difference_table(run, jobs, asked)
             files.append(run.write_table("differences.csv", changes))
-            files.append(write_report(run.path(REPORT), results, changes, lead, asked))
+            pdf = report(results, changes, lead, asked)
+            with run.writing(REPORT) as temporary:
+                temporary.write_bytes(pdf)
+            files.append(run.path(REPORT))
     return Replication(tuple(results), tuple(files))
 
 

@@ -12,7 +12,7 @@ import matplotlib as mpl
 import pytest
 
 from holmes_fit.models.registry import MODELS
-from holmes_fit.reporting.cohort.catalogue import PAGES
+from holmes_fit.reporting.registry import PAGES
 from holmes_fit.trials.protocols.catalogue import read_protocol
 from holmes_fit.trials.reading import read_cohort
 from tests.documents import ROOT, blocks, run_python

@@ -13,8 +13,8 @@ from pypdf import PdfReader
 import holmes_fit as hf
 from holmes_fit._support.errors import InputError
 from holmes_fit.fitting.tables import FAILURES, FITS, MODELS, TREES, TRIALS
-from holmes_fit.reporting.cohort.appendix import without_folders
-from holmes_fit.reporting.cohort.catalogue import PAGES
+from holmes_fit.reporting.registry import PAGES
+from holmes_fit.reporting.sections.appendix import without_folders
 from holmes_fit.runs.folder import read_run
 from tests.report_text import by_section, text_by_section
 from tests.sample_run import Sample, make_run
@@ -292,7 +292,7 @@ def test_the_same_run_gives_the_same_bytes(run: Path, written: list[Path], tmp_p
 
 
 def test_the_file_carries_the_date_and_the_digest_of_the_run(run: Path, written: list[Path]) -> None:
-    from holmes_fit.reporting.cohort.data import CohortData
+    from holmes_fit.reporting.run_data import CohortData
 
     metadata = PdfReader(written[0]).metadata
     assert metadata is not None
@@ -323,7 +323,7 @@ def test_commands_are_shown_without_the_folders_of_a_machine(command: str, shown
 
 
 def test_another_table_gives_another_digest(tmp_path: Path) -> None:
-    from holmes_fit.reporting.cohort.data import CohortData
+    from holmes_fit.reporting.run_data import CohortData
 
     folder = make_run(tmp_path / "run", Sample(3, 6, compared=False, recovered=False, pooled=False, records=False))
     before = CohortData(read_run(folder)).digest

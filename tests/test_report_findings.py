@@ -10,12 +10,12 @@ import pandas as pd
 import pytest
 
 from holmes_fit._support.errors import InputError
-from holmes_fit.reporting.cohort import appendix, behaviour, comparison, methods, recovery, summary
-from holmes_fit.reporting.cohort.book import Panel
-from holmes_fit.reporting.cohort.data import CohortData
-from holmes_fit.reporting.cohort.people import _n_pages
-from holmes_fit.reporting.cohort.warnings import recovery_warnings
-from holmes_fit.reporting.cohort.writing import read_data
+from holmes_fit.reporting.book import Panel
+from holmes_fit.reporting.run_data import CohortData
+from holmes_fit.reporting.sections import appendix, behaviour, comparison, methods, recovery, summary
+from holmes_fit.reporting.sections.people import _n_pages
+from holmes_fit.reporting.warnings import recovery_warnings
+from holmes_fit.reporting.writing import read_data
 from holmes_fit.runs.folder import open_run, read_run
 from holmes_fit.settings.preset import load_preset
 from tests.sample_run import Sample, make_run

@@ -15,12 +15,12 @@ from PIL import Image
 from pypdf import PdfReader
 
 import holmes_fit as hf
-from holmes_fit.reporting.cohort.axes import natural_ticks, to_scale
-from holmes_fit.reporting.cohort.book import MARGIN, TEXT_WIDTH, WIDTH, Book
-from holmes_fit.reporting.cohort.figures_data import draw_strip
-from holmes_fit.reporting.cohort.names import term_label
-from holmes_fit.reporting.cohort.table_layout import CELL_GAP, Column, _widths
-from holmes_fit.reporting.cohort.text import width_of, wrapped
+from holmes_fit.reporting.book import MARGIN, TEXT_WIDTH, WIDTH, Book
+from holmes_fit.reporting.figures.axes import natural_ticks, to_scale
+from holmes_fit.reporting.figures.data import draw_strip
+from holmes_fit.reporting.names import term_label
+from holmes_fit.reporting.table_layout import CELL_GAP, Column, _widths
+from holmes_fit.reporting.text import width_of, wrapped
 from tests.report_text import by_section, text_by_section
 from tests.sample_run import Sample, make_run
 

@@ -19,15 +19,15 @@ from matplotlib.text import Text
 from sample_run import Sample, make_run
 from scipy.special import logsumexp
 
-from holmes_fit.reporting.cohort import figures_people as cells
-from holmes_fit.reporting.cohort import figures_trees as trees
-from holmes_fit.reporting.cohort import tree_nodes
-from holmes_fit.reporting.cohort.book import HEIGHT, MARGIN, WIDTH, Book, Panel
-from holmes_fit.reporting.cohort.data import CohortData
-from holmes_fit.reporting.cohort.people import PEOPLE, Cells, best_models, in_order, surface_of
-from holmes_fit.reporting.cohort.trees import TREES, chosen_learners, in_rows, shown_model
-from holmes_fit.reporting.cohort.writing import RC
+from holmes_fit.reporting.book import HEIGHT, MARGIN, WIDTH, Book, Panel
+from holmes_fit.reporting.figures import people as cells
+from holmes_fit.reporting.figures import tree_nodes
+from holmes_fit.reporting.figures import trees as trees
+from holmes_fit.reporting.run_data import CohortData
+from holmes_fit.reporting.sections.people import PEOPLE, Cells, best_models, in_order, surface_of
+from holmes_fit.reporting.sections.trees import TREES, chosen_learners, in_rows, shown_model
 from holmes_fit.reporting.style import use_style
+from holmes_fit.reporting.writing import RC
 from holmes_fit.runs.folder import read_run
 from holmes_fit.runs.records import Record
 

@@ -60,7 +60,7 @@ def show(
     protocol = load_protocol(name)
     if picture is not None:
         from holmes_fit._support.atomic import check_outputs
-        from holmes_fit.reporting.design_picture import PICTURE_SUFFIXES, save_design
+        from holmes_fit.reporting.figures.design import PICTURE_SUFFIXES, save_design
 
         check_outputs([picture], force, PICTURE_SUFFIXES)
         save_design(protocol, picture)

@@ -53,9 +53,9 @@ def report(
 
     Pages whose results the run does not have are left out, and the report says so. The same run gives the same bytes.
     """
-    from holmes_fit.reporting.cohort.summary import headlines
-    from holmes_fit.reporting.cohort.writing import read_data
-    from holmes_fit.reporting.cohort.writing import report as write_report
+    from holmes_fit.reporting.sections.summary import headlines
+    from holmes_fit.reporting.writing import read_data
+    from holmes_fit.reporting.writing import report as write_report
 
     chosen = None if pages is None else [name.strip() for name in pages.split(",")]
     written = write_report(

@@ -31,7 +31,7 @@ PUBLISHED: dict[str, Any] = {
 
 def titled(ax: Axes, letter: str, title: str) -> Axes:
     """Give a panel its letter and its title."""
-    ax.set_title(rf"$\bf{{{letter}}}$  {title}")
+    ax.set_title(rf"$\bf{{{letter}}}$  {title}", parse_math=True)
     return ax
 
 

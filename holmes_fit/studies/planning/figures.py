@@ -33,8 +33,8 @@ def plan_figure(table: pd.DataFrame, power: pd.DataFrame, models: Sequence[str],
     """
     from matplotlib.figure import Figure
 
-    from holmes_fit.reporting.cohort.figures_recovery import draw_interval_shares, draw_power
-    from holmes_fit.reporting.cohort.names import model_color, model_label
+    from holmes_fit.reporting.figures.recovery import draw_interval_shares, draw_power
+    from holmes_fit.reporting.names import model_color, model_label
     from holmes_fit.reporting.style import use_style
 
     with use_style():

@@ -75,8 +75,8 @@ def _kinds_of_ranks(ranks: pd.DataFrame, tested: bool) -> Iterator[tuple[str, pd
 
 
 def _estimates(figure: Figure, people: pd.DataFrame, models: list[str]) -> None:
-    from holmes_fit.reporting.cohort.figures_recovery import draw_recovery
-    from holmes_fit.reporting.cohort.names import model_color, parameter_label
+    from holmes_fit.reporting.figures.recovery import draw_recovery
+    from holmes_fit.reporting.names import model_color, parameter_label
 
     parameters = list(dict.fromkeys(people["parameter"]))
     estimators = ["mean", "pooled"] if people["pooled"].notna().any() else ["mean"]
@@ -93,8 +93,8 @@ def _estimates(figure: Figure, people: pd.DataFrame, models: list[str]) -> None:
 
 
 def _ranks(figure: Figure, ranks: pd.DataFrame, models: list[str]) -> None:
-    from holmes_fit.reporting.cohort.figures_recovery import draw_rank_ecdf, draw_ranks
-    from holmes_fit.reporting.cohort.names import model_color, parameter_label
+    from holmes_fit.reporting.figures.recovery import draw_rank_ecdf, draw_ranks
+    from holmes_fit.reporting.names import model_color, parameter_label
 
     parameters = list(dict.fromkeys(ranks["parameter"]))
     axes = figure.subplots(2, len(parameters), squeeze=False)
@@ -108,8 +108,8 @@ def _ranks(figure: Figure, ranks: pd.DataFrame, models: list[str]) -> None:
 
 
 def _measures(figure: Figure, recovery: pd.DataFrame, models: list[str]) -> None:
-    from holmes_fit.reporting.cohort.figures_recovery import draw_coverage, draw_measure
-    from holmes_fit.reporting.cohort.names import model_label
+    from holmes_fit.reporting.figures.recovery import draw_coverage, draw_measure
+    from holmes_fit.reporting.names import model_label
 
     axes = figure.subplots(len(models), 3, squeeze=False)
     for row, model in enumerate(models):
@@ -125,7 +125,7 @@ def _measures(figure: Figure, recovery: pd.DataFrame, models: list[str]) -> None
 
 
 def _confusion(figure: Figure, confusion: pd.DataFrame, criteria: list[str]) -> None:
-    from holmes_fit.reporting.cohort.figures_recovery import draw_confusion
+    from holmes_fit.reporting.figures.recovery import draw_confusion
 
     models = list(dict.fromkeys(confusion["truth"]))
     axes = figure.subplots(len(criteria), 2, squeeze=False, sharex=True, sharey=True)
@@ -138,8 +138,8 @@ def _confusion(figure: Figure, confusion: pd.DataFrame, criteria: list[str]) -> 
 
 
 def _power(figure: Figure, power: pd.DataFrame) -> None:
-    from holmes_fit.reporting.cohort.figures_recovery import draw_power
-    from holmes_fit.reporting.cohort.names import model_color, model_label
+    from holmes_fit.reporting.figures.recovery import draw_power
+    from holmes_fit.reporting.names import model_color, model_label
 
     pairs = list(dict.fromkeys(zip(power["model"], power["against"], strict=True)))
     model, against = next((pair for pair in pairs if pair == ("holmes", "flat")), pairs[0])
