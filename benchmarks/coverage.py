@@ -16,22 +16,17 @@ tasks. The summaries are kept in reports/fitting/coverage.
 from __future__ import annotations
 
 import argparse
-from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.stats import binom
 
 from benchmarks.earlier import ROOT
+from benchmarks.kept import Kept, Rows
 from holmes_fit._support.uniformity import chi_square_p, ecdf_p, rank_of
 from holmes_fit.fitting.lattice.posterior import Posterior
 from holmes_fit.models.registry import find_model
-from holmes_fit.runs.folder import Run, open_run
-from holmes_fit.runs.records import Key
-from holmes_fit.runs.workers.pool import Failure
-from holmes_fit.runs.workers.tasks import do_all
 from holmes_fit.settings.preset import load_preset
 from holmes_fit.studies.recovery.shared_traces import FilterPool, SharedTraces, shared_learners
 
@@ -47,7 +42,7 @@ RESAMPLES = 10_000
 KEPT = ROOT / "reports" / "fitting" / "coverage"
 
 
-def fit_sequence(job: tuple[str, int]) -> list[dict[str, Any]]:
+def fit_sequence(job: tuple[str, int]) -> Rows:
     """Fit the people of one sequence of trials: a row a person and parameter."""
     task, sequence = job
     preset = load_preset("default")
@@ -80,7 +75,7 @@ def evidences(first: Posterior, second: Posterior, other: Posterior) -> dict[str
     }
 
 
-def against_truth(found: Posterior, truth: list[float], rng: np.random.Generator) -> list[dict[str, Any]]:
+def against_truth(found: Posterior, truth: list[float], rng: np.random.Generator) -> Rows:
     """Hold a posterior against the truth: a row a parameter."""
     draws = found.draw(RANKED, rng)
     rows = []
@@ -178,22 +173,8 @@ def _mean_interval(values: pd.Series, clusters: pd.Series) -> tuple[float, float
     return float(lower), float(upper)
 
 
-def run_study(run: Run, keys: list[Key], workers: int | None) -> None:
-    """Do every sequence that is missing."""
-    missing = [key for key in keys if key in run.progress().missing]
-    jobs = [(task, int(sequence)) for task, sequence in missing]
-    with closing(do_all(fit_sequence, jobs, workers=workers)) as results:
-        for index, rows in results:
-            if isinstance(rows, Failure):
-                raise RuntimeError(f"{missing[index]}: {rows.kind}: {rows.message}")
-            run.save_record(missing[index], {"rows": rows})
-            print(*missing[index], flush=True)
-
-
-def keep(run: Run) -> None:
+def keep(rows: pd.DataFrame) -> None:
     """Write the tables of what is done so far, and print the short ones."""
-    facts: list[Any] = [record.facts["rows"] for record in run.records()]
-    rows = pd.DataFrame([row for own in facts for row in own])
     KEPT.mkdir(parents=True, exist_ok=True)
     for name, table in (("parameters", parameter_table(rows)), ("evidences", evidence_table(rows))):
         table.round(4).to_csv(KEPT / f"{name}.csv", index=False)
@@ -206,12 +187,9 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=TASKS, default=list(TASKS))
     parser.add_argument("--workers", type=int)
     given = parser.parse_args()
-    keys: list[Key] = [(task, f"{sequence:02d}") for task in TASKS for sequence in range(SEQUENCES)]
-    identity = {"seed": SEED, "sequences": SEQUENCES, "people": PEOPLE, "filters": FILTERS}
-    identity["preset"] = load_preset("default").model_dump(mode="json", exclude={"pooling"})  # type: ignore[assignment]
-    with open_run(given.out, identity=identity, about={}, keys=keys) as run:
-        run_study(run, [key for key in keys if key[0] in given.only], given.workers)
-        keep(run)
+    kept = Kept(given.out, "rows", job=("task", "sequence"))
+    kept.do(fit_sequence, [(task, sequence) for task in given.only for sequence in range(SEQUENCES)], given.workers)
+    keep(kept.table)
 
 
 if __name__ == "__main__":

@@ -17,8 +17,8 @@ import argparse
 import importlib
 import time
 from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, logsumexp
 
 from benchmarks.earlier import NAME, ROOT, lay_out, make_importable
+from benchmarks.kept import Kept, Rows
 from holmes_fit.fitting.lattice.explored import Explored
 from holmes_fit.fitting.lattice.exploring import explore
 from holmes_fit.fitting.lattice.task import A_NODE, LATTICE, Task, log_prior_mass, natural
@@ -37,9 +38,6 @@ from holmes_fit.likelihood.density import density_of, deviations_of, log_odds_of
 from holmes_fit.likelihood.traces import Replicates, Traces, traces_of
 from holmes_fit.models.registry import Observer, find_model
 from holmes_fit.models.responses import choice_probability
-from holmes_fit.runs.folder import Run, open_run
-from holmes_fit.runs.workers.pool import Failure
-from holmes_fit.runs.workers.tasks import do_all
 from holmes_fit.settings.preset import load_preset
 from holmes_fit.settings.spaces import Space
 from holmes_fit.studies.simulation.people import simulate
@@ -207,15 +205,15 @@ def em_share(scores: Array, steps: int = 500) -> float:
 # ------------------------------------------------------------------------------------------------- people
 
 
-def do_sequence(job: tuple[str, int, int, str]) -> list[dict[str, Any]]:
+def do_sequence(job: tuple[str, int], earlier: Path) -> Rows:
     """Filter one sequence with both models, simulate people of both, and fit everyone in all ways."""
-    task, sequence, people, earlier = job
-    make_importable(Path(earlier))
+    task, sequence = job
+    make_importable(earlier)
     preset = load_preset("default")
     learners = simulate(task, subjects=1, seed=SEED + sequence).cohort.learners
     filters = {model: Filters(preset.space(find_model(model)), learners) for model in MODELS}
     rows = []
-    for number in range(people):
+    for number in range(TASKS[task]):
         for origin, truth_model in enumerate(MODELS):
             rng = np.random.default_rng([SEED, sequence, number, origin])
             truth, person = simulated(filters[truth_model].space, learners, rng)
@@ -247,7 +245,7 @@ def fitted(
     truth_model: str,
     truth: dict[str, float],
     rng: np.random.Generator,
-) -> list[dict[str, Any]]:
+) -> Rows:
     """Return a row for each way: evidence, and, for the true model, log scores and ranks of the true values."""
     found, seconds = {}, {}
     for fit in (
@@ -344,37 +342,12 @@ def overall(scores: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def people_of(run: Run) -> pd.DataFrame:
-    return pd.DataFrame([row for record in run.records() for row in record.facts["rows"]])  # type: ignore[union-attr]
-
-
-def run_study(out: Path, workers: int | None) -> None:
-    jobs = {(task, f"{sequence:02d}"): people for task, people in TASKS.items() for sequence in range(SEQUENCES)}
-    identity = {"seed": SEED, "tasks": TASKS, "sequences": SEQUENCES, "filters": [FILTERS, OF_PACKAGE]}
-    earlier = (out.parent / f"{out.name}_earlier").resolve()
-    if not earlier.exists():
-        earlier.mkdir(parents=True)
-        lay_out(EARLIER, earlier)
-    with open_run(out, identity=identity, about={}, keys=list(jobs)) as run:
-        missing = [key for key in jobs if key in run.progress().missing]
-        work = [(task, int(sequence), jobs[task, sequence], str(earlier)) for task, sequence in missing]
-        with closing(do_all(do_sequence, work, workers=workers)) as results:
-            for number, rows in results:
-                if isinstance(rows, Failure):
-                    raise RuntimeError(f"{missing[number]}: {rows.kind}: {rows.message}")
-                run.save_record(missing[number], {"rows": rows}, {})
-                print(*missing[number], flush=True)
-
-
-def judge(out: Path) -> None:
-    from holmes_fit.runs.folder import read_run
-
-    rows = people_of(read_run(out))
+def judge(rows: pd.DataFrame) -> None:
+    """Apply the rule, and keep the tables."""
     scores = scores_of(rows)
     KEPT.mkdir(parents=True, exist_ok=True)
-    scores.round(4).to_csv(KEPT / "people.csv", index=False)
-    verdicts(scores).round(4).to_csv(KEPT / "cells.csv", index=False)
-    overall(scores).round(4).to_csv(KEPT / "overall.csv", index=False)
+    for name, table in (("people", scores), ("cells", verdicts(scores)), ("overall", overall(scores))):
+        table.round(4).to_csv(KEPT / f"{name}.csv", index=False)
     print(overall(scores).round(3).to_string(index=False))
     print(verdicts(scores).round(2).to_string(index=False))
 
@@ -385,9 +358,15 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("--workers", type=int)
     given = parser.parse_args()
+    kept = Kept(given.out, "rows", job=("task", "sequence"))
     if given.command == "run":
-        run_study(given.out, given.workers)
-    judge(given.out)
+        earlier = (given.out.parent / f"{given.out.name}_earlier").resolve()
+        if not earlier.exists():
+            earlier.mkdir(parents=True)
+            lay_out(EARLIER, earlier)
+        jobs = [(task, sequence) for task in TASKS for sequence in range(SEQUENCES)]
+        kept.do(partial(do_sequence, earlier=earlier), jobs, given.workers)
+    judge(kept.table)
 
 
 if __name__ == "__main__":

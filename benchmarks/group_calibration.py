@@ -15,11 +15,8 @@ tables that are made from it are in reports/pooling.
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,14 +24,12 @@ import pandas as pd
 from scipy.stats import binom
 
 from benchmarks.earlier import ROOT
-from holmes_fit._support.atomic import written_whole
+from benchmarks.kept import Kept, Rows
 from holmes_fit._support.uniformity import chi_square_p, ecdf_p
 from holmes_fit.fitting.lattice.posterior import Posterior
 from holmes_fit.groups.pooling.repeated import RepeatedMixture
 from holmes_fit.groups.pooling.sampling import Sampling
 from holmes_fit.models.registry import find_model
-from holmes_fit.runs.workers.pool import Failure
-from holmes_fit.runs.workers.tasks import do_all
 from holmes_fit.settings.preset import load_preset
 from holmes_fit.studies.recovery.group_calibration import RANKED, GroupCohort, GroupStudy
 from holmes_fit.studies.recovery.group_study import QUANTITIES
@@ -54,8 +49,7 @@ MIXTURE_SAMPLING = Sampling(chains=2, tune=300, draws=500)
 RESAMPLES = 2000
 NOISY = 0.5  # nats of Monte Carlo error of a log evidence
 KEPT = ROOT / "reports" / "pooling"
-
-Rows = list[dict[str, Any]]
+KINDS = ("people", "mixtures", "groups")
 
 
 # ------------------------------------------------------------------------------------------------- the work
@@ -168,57 +162,6 @@ def mixture_rows(fits: Callable[[int, int], list[Posterior]], rng: np.random.Gen
 def _ends(which: str, frequency: np.ndarray) -> dict[str, float]:
     lower, upper = np.quantile(frequency, ENDS)
     return {f"lower{which}": float(lower), f"upper{which}": float(upper)}
-
-
-class Kept:
-    """What is done so far, a table a kind: a sequence is in all of them or in none.
-
-    Parameters
-    ----------
-    folder
-        Where the tables are.
-    """
-
-    KINDS = ("people", "mixtures", "groups")  # the last is written last: a sequence that is in it is done
-
-    def __init__(self, folder: Path):
-        self.folder = folder
-        self.tables = {kind: self._read(kind) for kind in self.KINDS}
-
-    def _read(self, kind: str) -> pd.DataFrame:
-        path = self.folder / f"{kind}.csv"
-        return pd.read_csv(path, dtype={"condition": "string"}) if path.exists() else pd.DataFrame()
-
-    @property
-    def done(self) -> set[tuple[str, int]]:
-        groups = self.tables["groups"]
-        return set(zip(groups["task"], groups["sequence"], strict=True)) if len(groups) else set()
-
-    def add(self, job: tuple[str, int], found: dict[str, Rows]) -> None:
-        """Write the rows of a sequence, in place of any that were left when an earlier run was stopped."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        for kind in self.KINDS:
-            earlier = self.tables[kind]
-            if len(earlier):
-                earlier = earlier[(earlier["task"] != job[0]) | (earlier["sequence"] != job[1])]
-            table = pd.concat([earlier, pd.DataFrame(found[kind])], ignore_index=True)
-            if len(table):
-                table = table.sort_values(["task", "sequence", "set"], kind="stable", ignore_index=True)
-            self.tables[kind] = table
-            with written_whole(self.folder / f"{kind}.csv") as path:
-                table.to_csv(path, index=False, float_format="%.6g")
-
-
-def run_study(kept: Kept, jobs: list[tuple[str, int]], workers: int | None) -> None:
-    """Do every sequence that is missing."""
-    missing = [job for job in jobs if job not in kept.done]
-    begun = time.monotonic()
-    with closing(do_all(do_sequence, missing, workers=workers)) as results:
-        for done, (index, found) in enumerate(results, start=1):
-            if isinstance(found, Failure):
-                raise RuntimeError(f"{missing[index]}: {found.kind}: {found.message}\n{found.traceback}")
-            kept.add(missing[index], found)
-            print(*missing[index], f"{done} of {len(missing)}, {(time.monotonic() - begun) / 60:.0f} min", flush=True)
 
 
 # ------------------------------------------------------------------------------------------------- the tables
@@ -349,8 +292,8 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=list(SETS), default=list(SETS))
     parser.add_argument("--workers", type=int)
     given = parser.parse_args()
-    kept = Kept(KEPT / "calibration")
-    run_study(kept, [(task, sequence) for task in given.only for sequence in range(SEQUENCES)], given.workers)
+    kept = Kept(KEPT / "calibration", *KINDS, job=("task", "sequence"), text=["condition"], digits="%.6g")
+    kept.do(do_sequence, [(task, sequence) for task in given.only for sequence in range(SEQUENCES)], given.workers)
     keep(kept)
 
 

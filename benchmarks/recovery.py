@@ -19,8 +19,8 @@ from __future__ import annotations
 import argparse
 import shutil
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,16 +31,13 @@ from scipy.special import expit, logit, logsumexp
 from scipy.stats import binom
 
 import holmes_fit as hf
-from holmes_fit.fitting.cohort import Fits, fit
-from holmes_fit.fitting.plan import code_identity
-from holmes_fit.runs.folder import open_run
-from holmes_fit.runs.workers.tasks import do_all
+from benchmarks.kept import Kept, Rows
+from holmes_fit.fitting.cohort import fit
 from holmes_fit.settings.preset import Preset, load_preset
 from holmes_fit.studies.recovery.estimates import people_table, recovery_table
 from holmes_fit.studies.recovery.plan import plan_recovery
 from holmes_fit.studies.recovery.statistics import RESAMPLES, correlation, percentiles
 from holmes_fit.studies.recovery.study import Recovery, recover
-from holmes_fit.studies.recovery.truths import Truth
 from holmes_fit.studies.recovery.words import in_words
 from holmes_fit.trials.cohorts import Learner
 
@@ -71,12 +68,13 @@ def midpoints(low: float, high: float, n: int) -> np.ndarray:
     return low + (np.arange(n) + 0.5) * (high - low) / n
 
 
-def grid_means(task: tuple[Learner, int]) -> dict[str, float]:
-    """Return posterior means of log alpha, log Omega and log beta, by plain sums over a dense grid.
+def grid_means(job: tuple[str], learners: Mapping[str, Learner], nodes: int) -> Rows:
+    """Return a person's posterior means of log alpha, log Omega and log beta, by plain sums over a dense grid.
 
     All cells have the same prior mass, as the people are drawn uniformly from them. Every node has draws of its own.
     """
-    learner, nodes = task
+    (subject,) = job
+    learner = learners[subject]
     seen = learner.observations
     matrix = np.column_stack([seen.cues, seen.outcome])
     log_values = midpoints(np.log(LOW), np.log(HIGH), nodes)
@@ -94,23 +92,9 @@ def grid_means(task: tuple[Learner, int]) -> dict[str, float]:
     mass /= mass.sum()
     marginals = mass.sum(axis=(1, 2)), mass.sum(axis=(0, 2)), mass.sum(axis=(0, 1))
     positions = log_values, log_values, np.log(beta)
-    return {name: float(m @ at) for name, m, at in zip(ON_GRID, marginals, positions, strict=True)}
-
-
-def dense_grid(learners: Sequence[Learner], nodes: int, out: Path) -> pd.DataFrame:
-    """Return posterior means of everyone on the dense grid, a row a person."""
-    by_name = {learner.subject: learner for learner in learners}
-    identity = {"kind": "dense grid", "nodes": nodes, "people": len(learners), "seed": SEED, **code_identity()}
-    with open_run(out, identity=identity, about={}, keys=[(name,) for name in by_name]) as run:
-        missing = [name for (name,) in run.progress().missing]
-        tasks = [(by_name[name], nodes) for name in missing]
-        with closing(do_all(grid_means, tasks)) as results:
-            for done, (number, found) in enumerate(results, start=1):
-                if not isinstance(found, dict):
-                    raise RuntimeError(found.traceback)
-                run.save_record((missing[number],), found)
-                print(f"dense grid: {len(learners) - len(missing) + done} of {len(learners)}", flush=True)
-        return pd.DataFrame([{"subject": record.key[0], **record.facts} for record in run.records()])
+    return [
+        {"subject": subject, **{name: float(m @ at) for name, m, at in zip(ON_GRID, marginals, positions, strict=True)}}
+    ]
 
 
 def compared(people: pd.DataFrame, grid: pd.DataFrame, fit_name: str) -> Iterator[dict[str, Any]]:
@@ -155,16 +139,14 @@ def study_parameters(out: Path, nodes: int) -> pd.DataFrame:
     plan = plan_recovery("compositional_3", seed=SEED, **settings)  # type: ignore[arg-type]
     cohort = plan.fits["holmes"].cohort
     by_default = fit(cohort, ("holmes",), out / "parameters_default_priors", seed=SEED, progress=_printed)
-    grid = dense_grid(cohort.learners, nodes, out / "dense_grid")
-    rows = list(compared(study.people, grid, "of the people"))
-    rows += compared(_people(plan.truths["holmes"], by_default, out), grid, "default")
-    return pd.DataFrame(rows)
-
-
-def _people(truths: Sequence[Truth], fits: Fits, out: Path) -> pd.DataFrame:
-    people = people_table(truths, fits)
+    learners = {learner.subject: learner for learner in cohort.learners}
+    grid = Kept(out / "dense_grid", f"nodes_{nodes}", job=["subject"], text=["subject"])
+    grid.do(partial(grid_means, learners=learners, nodes=nodes), [(subject,) for subject in learners])
+    rows = list(compared(study.people, grid.table, "of the people"))
+    people = people_table(plan.truths["holmes"], by_default)
     recovery_table(people, SEED).to_csv(out / "recovery_default_priors.csv", index=False)
-    return people
+    rows += compared(people, grid.table, "default")
+    return pd.DataFrame(rows)
 
 
 def _printed(done: int, total: int) -> None:
