@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, logsumexp
 
 from benchmarks.earlier import NAME, ROOT, lay_out, make_importable
-from benchmarks.kept import Kept, Rows
+from benchmarks.kept import Kept, Rows, by_cell, write_summaries
 from holmes_fit.fitting.lattice.explored import Explored
 from holmes_fit.fitting.lattice.exploring import explore
 from holmes_fit.fitting.lattice.task import A_NODE, LATTICE, Task, log_prior_mass, natural
@@ -310,46 +310,33 @@ def verdicts(scores: pd.DataFrame) -> pd.DataFrame:
     """Return, for each task, truth and way: mean scores, and those above today's way with their standard errors."""
     key = ["task", "sequence", "person", "truth"]
     today = scores[scores["arm"] == TODAY].set_index(key)
-    rows = []
-    for (task, truth, arm), own in scores.groupby(["task", "truth", "arm"], sort=False):
-        own = own.set_index(key)
-        paired = today.loc[own.index]
-        clusters = own.reset_index()["sequence"]
-        row = {"task": task, "truth": truth, "arm": arm, "people": len(own)}
+
+    def measure(own: pd.DataFrame) -> dict[str, float]:
+        clusters, own = own["sequence"], own.set_index(key)
+        row: dict[str, float] = {"people": len(own)}
         for name in [*LOG_SCORES, "sum"]:
+            above = (own[name] - today.loc[own.index, name]).to_numpy()
             row[name] = own[name].mean()
-            row[f"{name}_above"], row[f"{name}_error"] = clustered(
-                (own[name] - paired[name]).reset_index()[name], clusters
-            )
+            row[f"{name}_above"], row[f"{name}_error"] = clustered(pd.Series(above), clusters)
         for name in LOG_SCORES[:-1]:
             row[f"{name}_covered"] = own[f"{name}_below"].between(0.025, 0.975).mean()
             row[f"{name}_mean_rank"] = own[f"{name}_below"].mean()
-        row["right"] = (own["ahead"] > 0).mean()
-        rows.append(row)
-    return pd.DataFrame(rows)
+        return row | {"right": (own["ahead"] > 0).mean()}
+
+    return by_cell(scores, ("task", "truth", "arm"), measure)
 
 
 def overall(scores: pd.DataFrame) -> pd.DataFrame:
     """Return the figures that decide: means over tasks and truths, each counting alike, above today's way."""
-    table = verdicts(scores)
-    rows = []
-    for arm, own in table.groupby("arm", sort=False):
-        row: dict[str, Any] = {"arm": arm, "cells": len(own), "sum": own["sum"].mean()}
+
+    def measure(own: pd.DataFrame) -> dict[str, float]:
+        row = {"cells": len(own), "sum": own["sum"].mean()}
         for name in [*LOG_SCORES, "sum"]:
             row[f"{name}_above"] = own[f"{name}_above"].mean()
             row[f"{name}_error"] = float(np.sqrt((own[f"{name}_error"] ** 2).sum())) / len(own)
-        rows.append(row)
-    return pd.DataFrame(rows)
+        return row
 
-
-def judge(rows: pd.DataFrame) -> None:
-    """Apply the rule, and keep the tables."""
-    scores = scores_of(rows)
-    KEPT.mkdir(parents=True, exist_ok=True)
-    for name, table in (("people", scores), ("cells", verdicts(scores)), ("overall", overall(scores))):
-        table.round(4).to_csv(KEPT / f"{name}.csv", index=False)
-    print(overall(scores).round(3).to_string(index=False))
-    print(verdicts(scores).round(2).to_string(index=False))
+    return by_cell(verdicts(scores), ["arm"], measure)
 
 
 def main() -> None:
@@ -366,7 +353,8 @@ def main() -> None:
             lay_out(EARLIER, earlier)
         jobs = [(task, sequence) for task in TASKS for sequence in range(SEQUENCES)]
         kept.do(partial(do_sequence, earlier=earlier), jobs, given.workers)
-    judge(kept.table)
+    scores = scores_of(kept.table)
+    write_summaries(KEPT, {"people": scores, "cells": verdicts(scores), "overall": overall(scores)})
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
-"""How studies resume: the rows of all that is done are in CSV tables, written as soon as they are there.
+"""How studies resume, and what their tables have in common.
 
-Stopped, the same command goes on with what is missing, on any machine that has the tables.
+The rows of all that is done are in CSV tables, written as soon as they are there. Stopped, the same command
+goes on with what is missing, on any machine that has the tables.
 """
 
 from __future__ import annotations
@@ -11,10 +12,13 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from holmes_fit._support.atomic import written_whole
 from holmes_fit._support.csv_tables import read_table
+from holmes_fit._support.uniformity import chi_square_p, ecdf_p
 from holmes_fit.runs.workers.pool import Failure
 from holmes_fit.runs.workers.tasks import do_all
 
@@ -70,3 +74,32 @@ class Kept:
             self.tables[kind] = table
             with written_whole(self.folder / f"{kind}.csv") as path:
                 table.to_csv(path, index=False, float_format=self.digits)
+
+
+def by_cell(
+    table: pd.DataFrame, cells: Sequence[str], measure: Callable[[pd.DataFrame], dict[str, Any]]
+) -> pd.DataFrame:
+    """Return what is measured of the rows of every cell, in the order of the table."""
+    groups = table.groupby(list(cells), sort=False)
+    return pd.DataFrame([{**dict(zip(cells, cell, strict=True)), **measure(own)} for cell, own in groups])
+
+
+def write_summaries(folder: Path, tables: dict[str, pd.DataFrame]) -> None:
+    """Write tables with as many digits as one reads, and print them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, table in tables.items():
+        table.round(4).to_csv(folder / f"{name}.csv", index=False)
+        print(table.round(3).to_string(index=False), end="\n\n")
+
+
+def rank_tests(rank: NDArray[np.int64], ranked: int) -> dict[str, float]:
+    """Return tests of whether ranks of the truth among so many draws are uniform."""
+    mean, error = (rank + 0.5).mean() / (ranked + 1), np.sqrt(1 / 12 / len(rank))
+    tests = {"chi2_p": chi_square_p(rank, ranked), "ecdf_p": ecdf_p(rank, ranked)}
+    return {"mean_rank": float(mean), "mean_rank_error": float(error), **tests}
+
+
+def judged(table: pd.DataFrame, tests: list[str], family: float) -> pd.DataFrame:
+    """Return a table with verdicts: ``family`` is the chance of a false alarm over all tests of all rows together."""
+    smallest = table[tests].min(axis=1)
+    return table.assign(verdict=np.where(smallest < family / (len(tests) * len(table)), "fails", "passes"))
