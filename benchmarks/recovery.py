@@ -92,9 +92,8 @@ def grid_means(job: tuple[str], learners: Mapping[str, Learner], nodes: int) -> 
     mass /= mass.sum()
     marginals = mass.sum(axis=(1, 2)), mass.sum(axis=(0, 2)), mass.sum(axis=(0, 1))
     positions = log_values, log_values, np.log(beta)
-    return [
-        {"subject": subject, **{name: float(m @ at) for name, m, at in zip(ON_GRID, marginals, positions, strict=True)}}
-    ]
+    means = zip(ON_GRID, marginals, positions, strict=True)
+    return [{"subject": subject} | {name: float(marginal @ at) for name, marginal, at in means}]
 
 
 def compared(people: pd.DataFrame, grid: pd.DataFrame, fit_name: str) -> Iterator[dict[str, Any]]:
@@ -107,22 +106,13 @@ def compared(people: pd.DataFrame, grid: pd.DataFrame, fit_name: str) -> Iterato
         chosen = rng.integers(len(own), size=(RESAMPLES, len(own)))
         of_fit, of_grid = (correlation(truth[chosen], each[chosen]) for each in (mean, on_grid))
         low, high = (end / len(own) for end in binom.interval(0.99, len(own), 0.95))
-        yield {
-            "priors": fit_name,
-            "parameter": name,
-            "people": len(own),
-            **_with_interval("correlation", float(correlation(truth, mean)), of_fit),
-            **_with_interval("grid_correlation", float(correlation(truth, on_grid)), of_grid),
-            **_with_interval(
-                "difference", float(correlation(truth, mean) - correlation(truth, on_grid)), of_fit - of_grid
-            ),
-            "holds_its_own": bool(correlation(truth, mean) >= correlation(truth, on_grid) - TOLERANCE),
-            "rmse": np.sqrt(np.mean((mean - truth) ** 2)),
-            "grid_rmse": np.sqrt(np.mean((on_grid - truth) ** 2)),
-            "coverage": own["covered"].mean(),
-            "allowed_low": low,
-            "allowed_high": high,
-        }
+        row = {"priors": fit_name, "parameter": name, "people": len(own)}
+        found, found_on_grid = (float(correlation(truth, each)) for each in (mean, on_grid))
+        row |= _with_interval("correlation", found, of_fit) | _with_interval("grid_correlation", found_on_grid, of_grid)
+        row |= _with_interval("difference", found - found_on_grid, of_fit - of_grid)
+        row |= {"holds_its_own": found >= found_on_grid - TOLERANCE}
+        row |= {"rmse": np.sqrt(np.mean((mean - truth) ** 2)), "grid_rmse": np.sqrt(np.mean((on_grid - truth) ** 2))}
+        yield row | {"coverage": own["covered"].mean(), "allowed_low": low, "allowed_high": high}
 
 
 def _with_interval(name: str, value: float, samples: np.ndarray) -> dict[str, float]:
@@ -188,12 +178,8 @@ class Watch:
         """Return minutes since the beginning, and the megabytes of this process and of its largest worker."""
         here = psutil.Process()
         workers = [child.memory_info().rss for child in here.children(recursive=True)]
-        minutes = (time.perf_counter() - self.begun) / 60
-        return {
-            "minutes": minutes,
-            "mb_here": here.memory_info().rss / 2**20,
-            "mb_worker": max(workers, default=0) / 2**20,
-        }
+        memory = {"mb_here": here.memory_info().rss / 2**20, "mb_worker": max(workers, default=0) / 2**20}
+        return {"minutes": (time.perf_counter() - self.begun) / 60, **memory}
 
 
 def study_time(out: Path) -> pd.DataFrame:
@@ -204,9 +190,8 @@ def study_time(out: Path) -> pd.DataFrame:
         if folder.exists():
             raise SystemExit(f"{folder} is there already, so that only the rest would be timed: remove it first.")
         watch = Watch()
-        study = recover(
-            "compositional_3", subjects=100, out=folder, preset=preset, seed=SEED, workers=2, progress=watch
-        )
+        how = {"preset": preset, "seed": SEED, "workers": 2, "progress": watch}
+        study = recover("compositional_3", subjects=100, out=folder, **how)  # type: ignore[arg-type]
         rows += [{"preset": preset, "limit": limit, **note} for note in [*watch.notes, {"done": np.nan, **watch.now()}]]
         print(rows[-1], in_words(study), sep="\n", flush=True)
         if preset == "default":

@@ -88,13 +88,8 @@ def judge(explored: Explored, point: Point, best: Point) -> dict[str, float]:
     (score, batches), (grid_score, grid_batches) = (log_likelihoods(explored, each) for each in (point, best))
     difference = score - grid_score
     error = float(np.std(batches - grid_batches, ddof=1) / np.sqrt(BATCHES))
-    return {
-        "score": score,
-        "grid_score": grid_score,
-        "difference": difference,
-        "error": error,
-        "holds": difference >= -TOLERANCE - 2 * error,
-    }
+    found = {"score": score, "grid_score": grid_score, "difference": difference, "error": error}
+    return found | {"holds": difference >= -TOLERANCE - 2 * error}
 
 
 def log_likelihoods(explored: Explored, point: Point) -> tuple[float, np.ndarray]:
@@ -107,17 +102,16 @@ def log_likelihoods(explored: Explored, point: Point) -> tuple[float, np.ndarray
 
 
 def summary(rows: pd.DataFrame) -> pd.DataFrame:
-    by_method = rows.groupby("method", sort=False)
-    return pd.DataFrame(
-        {
-            "pairs": by_method.size(),
-            "share_that_holds": by_method["holds"].mean(),
-            "median_difference": by_method["difference"].median(),
-            "worst_difference": by_method["difference"].min(),
-            "median_error": by_method["error"].median(),
-            "most_points": by_method["points"].max(),
-        }
-    ).reset_index()
+    """Return how the methods did: a row a method."""
+    columns = {
+        "pairs": ("person", "size"),
+        "share_that_holds": ("holds", "mean"),
+        "median_difference": ("difference", "median"),
+        "worst_difference": ("difference", "min"),
+        "median_error": ("error", "median"),
+        "most_points": ("points", "max"),
+    }
+    return rows.groupby("method", sort=False).agg(**columns).reset_index()
 
 
 def main() -> None:
