@@ -88,9 +88,6 @@ def against_truth(found: Posterior, truth: list[float], rng: np.random.Generator
     return rows
 
 
-# ------------------------------------------------------------------------------------------------- the tables
-
-
 def parameter_measures(own: pd.DataFrame) -> dict[str, float]:
     """Return coverage and tests of the ranks of one parameter."""
     people, covered = len(own), int(own["covered"].sum())

@@ -58,9 +58,6 @@ LOG_SCORES = ["alpha", "omega", "beta", "lapse", "model"]
 Array = NDArray[np.float64]
 
 
-# ------------------------------------------------------------------------------------------------- filters
-
-
 class Filters:
     """What the filters of one model predict on one sequence of trials, node by node, run when first asked for."""
 
@@ -97,9 +94,6 @@ def stored(task_class: Any, traces_class: Any) -> Any:
             return traces_class(p_hat, tuple(learner.choices for learner in self.learners))
 
     return StoredTask
-
-
-# ------------------------------------------------------------------------------------------------- the ways
 
 
 def fit_batches(filters: Filters, learners: tuple[Learner, ...], model: str) -> dict[str, tuple[Array, float]]:
@@ -202,9 +196,6 @@ def em_share(scores: Array, steps: int = 500) -> float:
     return share
 
 
-# ------------------------------------------------------------------------------------------------- people
-
-
 def do_sequence(job: tuple[str, int], earlier: Path) -> Rows:
     """Filter one sequence with both models, simulate people of both, and fit everyone in all ways."""
     task, sequence = job
@@ -276,9 +267,6 @@ def against_truth(space: Space, mass: Array, truth: dict[str, float]) -> dict[st
         ratio = np.interp(at, axis.positions, marginal) / np.interp(at, axis.positions, np.exp(axis.log_weights))
         found[f"{axis.name}_score"] = float(np.log(max(ratio, 1e-12)))
     return found
-
-
-# ------------------------------------------------------------------------------------------------- the verdict
 
 
 def scores_of(rows: pd.DataFrame) -> pd.DataFrame:

@@ -52,9 +52,6 @@ KEPT = ROOT / "reports" / "pooling"
 KINDS = ("people", "mixtures", "groups")
 
 
-# ------------------------------------------------------------------------------------------------- the work
-
-
 def do_sequence(job: tuple[str, int]) -> dict[str, Rows]:
     """Simulate, fit, pool and mix the people of all sets of one sequence of trials."""
     task, sequence = job
@@ -155,9 +152,6 @@ def mixture_rows(fits: Callable[[int, int], list[Posterior]], rng: np.random.Gen
 def _ends(which: str, frequency: np.ndarray) -> dict[str, float]:
     lower, upper = np.quantile(frequency, ENDS)
     return {f"lower{which}": float(lower), f"upper{which}": float(upper)}
-
-
-# ------------------------------------------------------------------------------------------------- the tables
 
 
 def rank_table(groups: pd.DataFrame) -> pd.DataFrame:

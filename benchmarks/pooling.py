@@ -56,9 +56,6 @@ MODELS = ("flat", "holmes")
 QUANTITIES = ("mean", "spread")
 
 
-# ------------------------------------------------------------------------------------------------- both commands
-
-
 def make_run(folder: Path, people: int) -> Path:
     """Simulate people and fit them quickly."""
     cohort = simulate("compositional_3", "holmes", people, {"omega": "lognormal:0.3,0.5"}, seed=7).cohort
@@ -85,9 +82,6 @@ def both_commands(table: pd.DataFrame) -> pd.DataFrame:
     total = table.groupby(["people", "compiled"], sort=False)["seconds"].sum().reset_index()
     total["limit"] = [LIMITS[state][people] for people, state in zip(total["people"], total["compiled"], strict=True)]
     return total
-
-
-# ------------------------------------------------------------------------------------------------- black boxes
 
 
 class BlackBox(Op):
@@ -140,9 +134,6 @@ def model_of_people(lattices: Lattices, prior: Scaled) -> pm.Model:
         positions = pm.TruncatedNormal("positions", mean, spread, lower=low, upper=high, shape=shape)
         pm.Potential("people", BlackBox(log_likelihood)(positions))
     return model
-
-
-# ------------------------------------------------------------------------------------------------- the comparison
 
 
 @dataclass(frozen=True)

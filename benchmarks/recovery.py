@@ -54,9 +54,6 @@ LIMITS = {"quick": 15.0, "default": 70.0}  # minutes
 ON_GRID = ("alpha", "omega", "beta")
 
 
-# --- parameters
-
-
 def matched_preset() -> Preset:
     """Return the default preset with the priors that the people are drawn from."""
     preset = load_preset("default")
@@ -144,9 +141,6 @@ def _printed(done: int, total: int) -> None:
         print(f"{done} of {total}", flush=True)
 
 
-# --- models
-
-
 def study_models(out: Path) -> None:
     """Recover flat and HOLMES on the 4-level task, and keep the tables."""
     study = recover("compositional_4", subjects=40, out=out / "models_4", seed=SEED, progress=_printed)
@@ -157,9 +151,6 @@ def study_models(out: Path) -> None:
 def _keep(study: Recovery, out: Path, suffix: str, names: Sequence[str] = TABLES) -> None:
     for name in names:
         shutil.copy(study.folder / f"{name}.csv", out / f"{name}{suffix}.csv")
-
-
-# --- time
 
 
 class Watch:

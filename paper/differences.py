@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from holmes_fit.runs.folder import Run
-from paper.statistics import auc, bootstrap_over_units, mean_estimate
+from paper.statistics import Floats, auc, bootstrap_over_units, mean_estimate
 from paper.studies import READINGS, Job, Reading, Sizes, dissected
 from paper.summaries import LENGTH, exposures, table_of, top_level, unit_means
 from paper.tasks import RUNS, TRIALS
@@ -49,11 +51,11 @@ def _auc_changes(protocol: str, task: str, trials: dict[Reading, pd.DataFrame], 
     for reading in READINGS:
         p_hat, _ = exposures(trials[reading], protocol, "holmes")
         area = bootstrap_over_units(auc, (p_hat, rewarded), sizes.bootstrap, f"{protocol} {reading}")
-        change = bootstrap_over_units(
-            lambda p, before, is_rewarded: auc(p, is_rewarded) - auc(before, is_rewarded),
-            (p_hat, text, rewarded),
-            sizes.bootstrap,
-            f"{protocol} {reading} change",
-        )
+        arrays, name = (p_hat, text, rewarded), f"{protocol} {reading} change"
+        change = bootstrap_over_units(_auc_change, arrays, sizes.bootstrap, name)
         rows.append([task, "auc", reading, area.value, area.se, change.value, change.se, len(p_hat)])
     return rows
+
+
+def _auc_change(after: Floats, before: Floats, is_rewarded: NDArray[np.bool_]) -> float:
+    return auc(after, is_rewarded) - auc(before, is_rewarded)

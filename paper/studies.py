@@ -56,18 +56,9 @@ class Sizes:
 
 
 FULL = Sizes()
-QUICK = Sizes(
-    pairs=40,
-    seeds=3,
-    forward_seeds=50,
-    conditioning_seeds=20,
-    ablation_pairs=10,
-    ablation_seeds=2,
-    ablation_forward_seeds=50,
-    shared_pairs=10,
-    shared_tasks=4,
-    dissected_pairs=12,
-)
+ABLATED = {"ablation_pairs": 10, "ablation_seeds": 2, "ablation_forward_seeds": 50}
+REST = {"shared_pairs": 10, "shared_tasks": 4, "dissected_pairs": 12}
+QUICK = Sizes(pairs=40, seeds=3, forward_seeds=50, conditioning_seeds=20, **ABLATED, **REST)
 
 
 @dataclass(frozen=True)

@@ -90,9 +90,6 @@ def run_chunk(job: Job, chunk: Chunk) -> dict[str, object]:
     return {name: pd.DataFrame(rows).to_dict("split", index=False) for name, rows in found.items()}
 
 
-# ------------------------------------------------------------------------------------------------- scores of one run
-
-
 def compositional_scores(run: Run) -> Rows:
     """Score predictions, and the representation of every category level from 2 up.
 

@@ -74,8 +74,8 @@ def advantages(figure: FigureBase, compositional: pd.DataFrame, shape_color: pd.
         for metric, sign in (("entropy", -1), ("recall", 1))
     ]
     for metric, name in (("separation", "shape separation"), ("accuracy", "forward accuracy")):
-        means = unit_means(shape_color, metric, "point")
-        panels.append((f"{name}, HOLMES − flat", forward, (means["holmes"] - means["flat"]).to_numpy(), 1))
+        values = unit_means(shape_color, metric, "point")["difference"].to_numpy()
+        panels.append((f"{name}, HOLMES − flat", forward, values, 1))
     letters = iter("ABCDEFGH")
     for row, (name, points, values, sign) in enumerate(panels):
         for column, (parameter, symbol) in enumerate(AXIS.items()):
