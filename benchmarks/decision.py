@@ -84,13 +84,10 @@ def stored(task_class: Any, traces_class: Any) -> Any:
     @dataclass(frozen=True, kw_only=True)
     class StoredTask(task_class):  # type: ignore[misc]
         filters: Filters
-        used: dict[int, int]
 
         def traces(self, position: Array, replicates: Any) -> Any:
             node, first = divmod(replicates.first - LATTICE, A_NODE)
-            last = first + replicates.number
-            self.used[node] = max(self.used.get(node, 0), last)
-            p_hat = tuple(each[first:last] for each in self.filters.at(node))
+            p_hat = tuple(each[first : first + replicates.number] for each in self.filters.at(node))
             return traces_class(p_hat, tuple(learner.choices for learner in self.learners))
 
     return StoredTask
@@ -102,9 +99,8 @@ def fit_batches(filters: Filters, learners: tuple[Learner, ...], model: str) -> 
         importlib.import_module(f"{NAME}.{name}") for name in ("lattice", "likelihood", "presets", "models")
     )
     preset = presets.load_preset("default")
-    task = stored(lattice.Task, likelihood.Traces)(
-        learners, preset.space(models.MODELS[model]), filters=filters, used={}
-    )
+    space = preset.space(models.MODELS[model])
+    task = stored(lattice.Task, likelihood.Traces)(learners, space, filters=filters)
     replicates = preset.likelihood.replicates
     explored = lattice.explore(task, replicates)
     posterior = lattice.posterior_of(explored)
@@ -129,7 +125,7 @@ def fit_package(
     filters: Filters, learners: tuple[Learner, ...], rng: np.random.Generator
 ) -> dict[str, tuple[Array, float]]:
     """Fit as the package does, and once more with learned weights."""
-    task = stored(Task, Traces)(learners, filters.space, filters=filters, used={})
+    task = stored(Task, Traces)(learners, filters.space, filters=filters)
     explored = explore(task, OF_PACKAGE)
     log_prior = log_prior_mass(filters.space)
     parts = list(explored.both_halves())
@@ -239,10 +235,7 @@ def fitted(
 ) -> Rows:
     """Return a row for each way: evidence, and, for the true model, log scores and ranks of the true values."""
     found, seconds = {}, {}
-    for fit in (
-        lambda: fit_batches(filters, person, model),
-        lambda: fit_package(filters, person, rng),
-    ):
+    for fit in (lambda: fit_batches(filters, person, model), lambda: fit_package(filters, person, rng)):
         begun = time.process_time()
         own = fit()
         seconds |= dict.fromkeys(own, time.process_time() - begun)
