@@ -53,8 +53,8 @@ def report(
 
     Pages whose results the run does not have are left out, and the report says so. The same run gives the same bytes.
     """
+    from holmes_fit.reporting.run_data import read_data
     from holmes_fit.reporting.sections.summary import headlines
-    from holmes_fit.reporting.writing import read_data
     from holmes_fit.reporting.writing import report as write_report
 
     chosen = None if pages is None else [name.strip() for name in pages.split(",")]

@@ -12,7 +12,7 @@ from matplotlib.figure import FigureBase
 
 TEXT_WIDTH, GUTTER, SMALL = 487.28, 18.0, 7.5  # points: of a page, between panels, of small letters; as in report.typ
 
-Kind = Literal["cover", "facts", "question", "finding", "words", "note", "reference", "heading"]
+Kind = Literal["cover", "facts", "question", "finding", "words", "paper", "note", "reference", "heading"]
 Pads = tuple[float, float, float, float]  # left, bottom, right, top
 
 

@@ -5,18 +5,24 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from holmes_fit._support.atomic import written_whole
 from holmes_fit._support.csv_tables import write_table
 from holmes_fit._support.errors import InputError, Problem, nearest, shown
+from holmes_fit.reporting.blocks import SMALL, TEXT_WIDTH, Grid, Panel, Row, Section
+from holmes_fit.reporting.engine import canvas, widths
+from holmes_fit.reporting.figures.layout import POINTS, fit_into, fractions
+from holmes_fit.reporting.registry import PAGES, figures_of
+from holmes_fit.reporting.run_data import read_data
+from holmes_fit.reporting.style import use_style
+from holmes_fit.reporting.text import printable, shortened, wrapped
 from holmes_fit.runs.folder import HasRun, Run
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from holmes_fit.reporting.blocks import Grid, Panel, Section
 
 EDGE, TITLE = 8.0, 8.5  # points around a file's figure, and of the letters above it
 HEIGHT = 150.0  # points, of a figure that can be of any height
@@ -64,14 +70,6 @@ def draw(
     Traceback (most recent call last):
     holmes_fit.InputError: argument figure: saw 'data_learning'; ...
     """
-    from matplotlib import pyplot as plt
-
-    from holmes_fit.reporting.blocks import Grid
-    from holmes_fit.reporting.figures.layout import POINTS
-    from holmes_fit.reporting.registry import PAGES, figures_of
-    from holmes_fit.reporting.style import use_style
-    from holmes_fit.reporting.writing import read_data
-
     data = read_data(run, recovery=recovery)
     with use_style():
         known = figures_of(data, [name for name in PAGES if str(figure).startswith(name)])
@@ -88,17 +86,12 @@ def draw(
 
 def grid_size(grid: Grid) -> tuple[float, float]:
     """Return how wide and high a grid is where it is not parted, in points."""
-    from holmes_fit.reporting.blocks import TEXT_WIDTH
-
     rows = -(-len(grid.cells) // grid.columns)
     return TEXT_WIDTH, rows * (max(grid.least, grid.most) + grid.gap) - grid.gap
 
 
 def draw_grid(ax: Axes, grid: Grid) -> Axes:
     """Draw small panels side by side, each on axes of its own, within axes that are not seen themselves."""
-    from holmes_fit.reporting.blocks import SMALL
-    from holmes_fit.reporting.text import shortened
-
     (left, bottom, right, top), (width, height) = grid.pads, grid_size(grid)
     high = max(grid.least, grid.most)
     wide = (width + grid.gap) / grid.columns - grid.gap
@@ -114,14 +107,12 @@ def draw_grid(ax: Axes, grid: Grid) -> Axes:
 
 def write_figures(folder: Path, figures: Mapping[str, Any], sections: Sequence[Section]) -> list[Path]:
     """Write figures as PNG and SVG, as large as they are in the sections, and what they show as CSV."""
-    import matplotlib as mpl
-
-    from holmes_fit.reporting.blocks import Grid
-
-    sizes, written = _sizes(sections), []
+    rows = [block for section in sections for block in section.blocks if isinstance(block, Row)]
+    sizes = {panel.name: (width, max(row.least, row.most)) for row in rows for panel, width in widths(row)}
+    written = []
     for name, make in figures.items():
         drawn: Panel | Grid = make()
-        figure = _grid_figure(drawn) if isinstance(drawn, Grid) else _panel_figure(drawn, *sizes[name])
+        figure = _file_figure(drawn, *sizes.get(name, (TEXT_WIDTH, HEIGHT)))
         for suffix, metadata in (("png", {}), ("svg", {"Date": None})):
             # Without a date and with given names of its parts, the same figure gives the same bytes.
             with mpl.rc_context({"svg.hashsalt": name}), written_whole(folder / f"{name}.{suffix}") as temporary:
@@ -133,42 +124,19 @@ def write_figures(folder: Path, figures: Mapping[str, Any], sections: Sequence[S
     return written
 
 
-def _sizes(sections: Sequence[Section]) -> dict[str, tuple[float, float]]:
-    """Return how wide and high panels are that stand in rows, in points; others as wide as the page."""
-    from collections import defaultdict
-
-    from holmes_fit.reporting.blocks import GUTTER, TEXT_WIDTH, Row
-
-    found: dict[str, tuple[float, float]] = defaultdict(lambda: (TEXT_WIDTH, HEIGHT))
-    for row in [block for section in sections for block in section.blocks if isinstance(block, Row)]:
-        width, total = TEXT_WIDTH - GUTTER * (len(row.panels) - 1), sum(panel.share for panel in row.panels)
-        for panel in row.panels:
-            found[panel.name] = width * panel.share / total, max(row.least, row.most)
-    return found
-
-
-def _grid_figure(grid: Grid) -> Figure:
-    from holmes_fit.reporting.engine import canvas
-    from holmes_fit.reporting.figures.layout import fractions
-
-    width, height = grid_size(grid)
-    figure = canvas(height + 2 * EDGE, width + 2 * EDGE)
-    draw_grid(figure.add_axes(fractions(figure, (EDGE, EDGE, width, height))), grid)
-    return figure
-
-
-def _panel_figure(panel: Panel, width: float, height: float) -> Figure:
-    from holmes_fit.reporting.engine import canvas
-    from holmes_fit.reporting.figures.layout import fit_into, fractions
-    from holmes_fit.reporting.text import printable, wrapped
-
-    height = panel.height or height
-    lines = wrapped(printable(panel.title), TITLE, width, "bold") if panel.title else []
-    above = (1.35 * len(lines) + 0.7) * TITLE
-    figure = canvas(height + 2 * EDGE + above, width + 2 * EDGE)
+def _file_figure(drawn: Panel | Grid, width: float, height: float) -> Figure:
+    """Return a figure of that size in points, with its title above; a grid has a size of its own."""
+    title = drawn.title if isinstance(drawn, Panel) else ""
+    width, height = grid_size(drawn) if isinstance(drawn, Grid) else (width, drawn.height or height)
+    lines = wrapped(printable(title), TITLE, width, "bold") if title else []
+    above = (1.35 * len(lines) + 0.7) * TITLE if lines else 0.0
     across, up = width + 2 * EDGE, height + 2 * EDGE + above
-    x, y = EDGE / across, 1 - EDGE / up
-    figure.text(x, y, "\n".join(lines), fontsize=TITLE, weight="bold", va="top", parse_math=False)
-    box = (EDGE, EDGE, width, height)
-    fit_into([panel.draw(figure.add_axes(fractions(figure, box)))], [box])
+    figure, box = canvas(up, across), (EDGE, EDGE, width, height)
+    ax = figure.add_axes(fractions(figure, box))
+    if isinstance(drawn, Grid):
+        draw_grid(ax, drawn)
+    else:
+        fit_into([drawn.draw(ax)], [box])
+    place = EDGE / across, 1 - EDGE / up
+    figure.text(*place, "\n".join(lines), fontsize=TITLE, weight="bold", va="top", parse_math=False)
     return figure

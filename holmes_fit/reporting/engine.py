@@ -183,10 +183,10 @@ def _growth(block: Block) -> float:
 def _figures(block: Block, height: float) -> Iterator[tuple[str, Figure]]:
     match block:
         case Row():
-            yield "0", row_figure(block, height)
+            yield "0", _row(block, height)
         case Grid():
             if block.key is not None:
-                yield "key", row_figure(Row([block.key], block.key.height), block.key.height)
+                yield "key", _row(Row([block.key], block.key.height), block.key.height)
             for place, (_, cells) in enumerate(_rows(block)):
                 yield str(place), _cells(block, cells, height)
         case Picture(draw, high):
@@ -203,15 +203,19 @@ def canvas(height: float, width: float = TEXT_WIDTH) -> Figure:
     return figure
 
 
-def row_figure(row: Row, height: float) -> Figure:
+def widths(row: Row) -> list[tuple[Panel, float]]:
+    """Return the panels of a row, and how wide each is."""
+    room, total = TEXT_WIDTH - GUTTER * (len(row.panels) - 1), sum(panel.share for panel in row.panels)
+    return [(panel, room * panel.share / total) for panel in row.panels]
+
+
+def _row(row: Row, height: float) -> Figure:
     """Return the figure of a row: panels side by side with their axes in line, without the words around them."""
     figure, left, boxes, drawn = canvas(height), 0.0, [], []
-    width, total = TEXT_WIDTH - GUTTER * (len(row.panels) - 1), sum(panel.share for panel in row.panels)
-    for panel in row.panels:
-        own = width * panel.share / total
-        boxes.append((left, 0.0, own, height))
+    for panel, width in widths(row):
+        boxes.append((left, 0.0, width, height))
         drawn.append(panel.draw(figure.add_axes(fractions(figure, boxes[-1]))))
-        left += own + GUTTER
+        left += width + GUTTER
     fit_into(drawn, boxes, row.left)
     return figure
 

@@ -20,18 +20,7 @@ from holmes_fit.reporting.sections.trees import TREES
 
 PAGES: dict[str, Page] = {
     page.name: page
-    for page in (
-        SUMMARY,
-        DATA,
-        BEHAVIOUR,
-        COMPARISON,
-        PARAMETERS,
-        RECOVERY,
-        PEOPLE,
-        TREES,
-        METHODS,
-        APPENDIX,
-    )
+    for page in (SUMMARY, DATA, BEHAVIOUR, COMPARISON, PARAMETERS, RECOVERY, PEOPLE, TREES, METHODS, APPENDIX)
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,11 +13,11 @@ from typing import Any
 
 import pandas as pd
 
-from holmes_fit._support.errors import InputError, Problem, nearest, plain
+from holmes_fit._support.errors import InputError, Problem, Problems, Quoted, check_kind, nearest, plain
 from holmes_fit.reporting.names import BASELINES
 from holmes_fit.reporting.reading import read_if_there
 from holmes_fit.reporting.settings import Settings
-from holmes_fit.runs.folder import Run, read_run
+from holmes_fit.runs.folder import HasRun, Run, read_run, run_of
 
 EVERYONE = "everyone"
 MOST_GROUPS = 10  # a covariate with more values than that is no grouping
@@ -281,6 +282,35 @@ class CohortData:
         """Give the warnings about a person that a model has."""
         start = f"{model}: "
         return (text.removeprefix(start) for text in self.warned.get(subject, ()) if text.startswith(start))
+
+
+def read_data(
+    where: str | os.PathLike[str] | Run | HasRun, by: str | None = None, recovery: str | os.PathLike[str] | None = None
+) -> CohortData:
+    """Return what a report is made of, as far as the run has it. Parameters are those of :func:`report`."""
+    run = run_of(where)
+    problems = Problems()
+    place = f"folder {plain(str(run.root), limit=200)}"
+    if run.manifest.identity.get("kind") != "fit":
+        problems.add(place, Quoted("a run of something else"), "a run of holmes-fit fit")
+    elif not (run.root / "fits.csv").is_file():
+        advice = "holmes-fit status says how far it is; the same fit command goes on with it."
+        problems.add(place, Quoted("a run without fits.csv"), "a run that has come to its end", advice)
+    is_path = check_kind("recovery", recovery, str | os.PathLike | None, "a folder", problems)
+    root = Path(recovery) if is_path and recovery is not None else None
+    if root is not None and not (root / "recovery.csv").is_file():
+        seen = "no recovery.csv" if root.is_dir() else "no such folder"
+        problems.add(f"folder {plain(str(root), limit=200)}", Quoted(seen), "the folder of holmes-fit recover")
+    problems.raise_if_any()
+    data = CohortData(run, root, by)
+    seen, wanted = (plain(named(each, "protocol")) for each in (data.recovery_identity, data.identity))
+    if seen and seen != wanted:
+        where = f"folder {plain(str(data.recovery_folder), limit=200)}"
+        raise InputError([Problem(where, f"a study of the protocol {seen}", f"one of {wanted}, as the run is")])
+    if by is not None and len(data.all_groups) > data.n_people / 2 and data.n_people > 3:
+        seen = f"{len(data.all_groups)} values among {data.n_people} people"
+        raise InputError([Problem("option --by", seen, "a covariate that makes groups of people")])
+    return data
 
 
 def named(identity: Mapping[str, Any], part: str) -> str:

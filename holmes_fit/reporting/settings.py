@@ -13,40 +13,20 @@ from holmes_fit._support.study_files import find_toml, read_toml
 
 
 class Settings(BaseModel):
-    """A preset of a report.
-
-    Parameters
-    ----------
-    name, about
-        What the preset is called, and what it is good for.
-    title
-        What the report is called; the name of the study if empty.
-    question
-        What the study asks, on the first page.
-    pages
-        The pages, in their order; all of them if empty.
-    people_per_page
-        How many people share a page with small figures of each.
-    """
+    """A preset of a report."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str = "default"
-    about: str = ""
-    title: str = ""
+    about: str = ""  # what it is good for
+    title: str = ""  # of the report; the name of the study if empty
     question: str = "Do people learn flat or hierarchical latent causes, and how sure can we be?"
-    pages: tuple[str, ...] = ()
-    people_per_page: Annotated[int, Field(ge=1, le=60)] = 24
+    pages: tuple[str, ...] = ()  # in their order; all of them if empty
+    people_per_page: Annotated[int, Field(ge=1, le=60)] = 24  # about; with a small figure of each
 
 
 def load_settings(name_or_path: str | os.PathLike[str], known_pages: Sequence[str]) -> Settings:
-    """Read a preset: a shipped one by its name, or a TOML file.
-
-    Raises
-    ------
-    InputError
-        Naming everything that is wrong with it.
-    """
+    """Read a preset: a shipped one by its name, or a TOML file."""
     path = find_toml(name_or_path, "reports", "report preset")
     problems = Problems()
     try:

@@ -7,17 +7,20 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from matplotlib import rc_context
 
 from holmes_fit._support.atomic import check_outputs, written_whole
-from holmes_fit._support.errors import InputError, Problem, Problems, Quoted, check_kind, plain
-from holmes_fit.reporting.run_data import CohortData, named
+from holmes_fit._support.errors import Problems, Quoted, check_kind, plain
+from holmes_fit.reporting.blocks import About, Section, Text
+from holmes_fit.reporting.drawing import write_figures
+from holmes_fit.reporting.engine import RC, pdf_of
+from holmes_fit.reporting.registry import PAGES, figures_of
+from holmes_fit.reporting.run_data import CohortData, read_data
 from holmes_fit.reporting.settings import Settings, check_pages, load_settings
+from holmes_fit.reporting.style import use_style
 from holmes_fit.reporting.text import people, sentence
-from holmes_fit.runs.folder import HasRun, Run, run_of
-
-if TYPE_CHECKING:
-    from holmes_fit.reporting.blocks import About, Section
+from holmes_fit.runs.folder import HasRun, Run
 
 
 def report(
@@ -71,8 +74,6 @@ def report(
     >>> hf.report("runs/pilot", "pilot.pdf", pages=["summary", "data"])
     [PosixPath('pilot.pdf')]
     """
-    from holmes_fit.reporting.registry import PAGES
-
     problems = Problems()
     check_kind("out", out, str | os.PathLike, "the path of a PDF", problems)
     check_kind("pages", pages, Iterable | None, "names of pages", problems)
@@ -92,37 +93,6 @@ def report(
     for (path, part), folder in zip(parts.items(), folders, strict=True):
         written += _write(path, part, chosen, folder)
     return [*parts, *written]
-
-
-def read_data(
-    where: str | os.PathLike[str] | Run | HasRun,
-    by: str | None = None,
-    recovery: str | os.PathLike[str] | None = None,
-) -> CohortData:
-    """Return what a report is made of, as far as the run has it. Parameters are those of :func:`report`."""
-    run = run_of(where)
-    problems = Problems()
-    place = f"folder {plain(str(run.root), limit=200)}"
-    if run.manifest.identity.get("kind") != "fit":
-        problems.add(place, Quoted("a run of something else"), "a run of holmes-fit fit")
-    elif not (run.root / "fits.csv").is_file():
-        advice = "holmes-fit status says how far it is; the same fit command goes on with it."
-        problems.add(place, Quoted("a run without fits.csv"), "a run that has come to its end", advice)
-    is_path = check_kind("recovery", recovery, str | os.PathLike | None, "a folder", problems)
-    root = Path(recovery) if is_path and recovery is not None else None
-    if root is not None and not (root / "recovery.csv").is_file():
-        seen = "no recovery.csv" if root.is_dir() else "no such folder"
-        problems.add(f"folder {plain(str(root), limit=200)}", Quoted(seen), "the folder of holmes-fit recover")
-    problems.raise_if_any()
-    data = CohortData(run, root, by)
-    seen, wanted = (plain(named(each, "protocol")) for each in (data.recovery_identity, data.identity))
-    if seen and seen != wanted:
-        where = f"folder {plain(str(data.recovery_folder), limit=200)}"
-        raise InputError([Problem(where, f"a study of the protocol {seen}", f"one of {wanted}, as the run is")])
-    if by is not None and len(data.all_groups) > data.n_people / 2 and data.n_people > 3:
-        seen = f"{len(data.all_groups)} values among {data.n_people} people"
-        raise InputError([Problem("option --by", seen, "a covariate that makes groups of people")])
-    return data
 
 
 def _parts(data: CohortData, out: Path, by: str | None) -> dict[Path, CohortData]:
@@ -165,13 +135,6 @@ def _figure_folders(
 
 def _write(path: Path, data: CohortData, chosen: Sequence[str], figures: Path | None) -> list[Path]:
     """Write one PDF, and return the files of its figures."""
-    from matplotlib import rc_context
-
-    from holmes_fit.reporting.drawing import write_figures
-    from holmes_fit.reporting.engine import RC, pdf_of
-    from holmes_fit.reporting.registry import figures_of
-    from holmes_fit.reporting.style import use_style
-
     with use_style(), rc_context(RC):
         sections = sections_of(data, chosen)
         pdf = pdf_of(sections, _about(data), data.run.manifest.begun)
@@ -182,9 +145,6 @@ def _write(path: Path, data: CohortData, chosen: Sequence[str], figures: Path | 
 
 def sections_of(data: CohortData, chosen: Sequence[str]) -> list[Section]:
     """Return the chosen sections that the run has the results for; the summary says why others are left out."""
-    from holmes_fit.reporting.blocks import Section, Text
-    from holmes_fit.reporting.registry import PAGES
-
     absent = {name: reason for name in chosen if (reason := PAGES[name].lacking(data))}
     sections = {name: PAGES[name].section(data) for name in chosen if name not in absent}
     if not sections:
@@ -198,8 +158,6 @@ def sections_of(data: CohortData, chosen: Sequence[str]) -> list[Section]:
 
 def _about(data: CohortData) -> About:
     """Return head, foot and properties. Date and digest are those of the run: two reports of it have the same bytes."""
-    from holmes_fit.reporting.blocks import About
-
     title = f"{data.title}{f', {data.scope}' if data.scope else ''}"
     return About(
         title,

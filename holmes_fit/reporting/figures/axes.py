@@ -84,17 +84,7 @@ def percent_axis(ax: Axes, axis: str = "y") -> Axes:
 
 
 def people_axis(ax: Axes, names: Sequence[str], width: float) -> Axes:
-    """Name the people along the x axis, where their names fit; count them where they do not.
-
-    Parameters
-    ----------
-    ax
-        The axes; person ``i`` is at ``i``.
-    names
-        In order.
-    width
-        Of the axes in points, about.
-    """
+    """Name the people along the x axis, where their names fit; count them where they do not."""
     ax.set_xlim(-0.7, len(names) - 0.3)
     labels = _labels(names, width)
     if labels:
@@ -152,17 +142,7 @@ def spread_out(values: Sequence[float], least: float, low: float = -np.inf, high
 
 
 def end_labels(ax: Axes, ends: Sequence[tuple[float, float, str, str]], size: float = LABEL) -> Axes:
-    """Write labels to the right of lines, each in the colour of its line, where they do not overlap.
-
-    Parameters
-    ----------
-    ax
-        The axes, with its limits.
-    ends
-        For each line: x and y of its end, the label, the colour.
-    size
-        Of the letters.
-    """
+    """Write labels to the right of lines, each in the colour of its line, where they do not overlap."""
     if not ends:
         return ax
     low, high = ax.get_ylim()

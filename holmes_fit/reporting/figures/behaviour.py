@@ -22,21 +22,7 @@ def draw_predictive(
     limits: tuple[float, float] | None = None,
     labels: bool = True,
 ) -> Axes:
-    """Draw what people did as dark points, and what the model does as a line with its 95% band.
-
-    Parameters
-    ----------
-    ax
-        Where to draw.
-    rows
-        Of ``predictive.csv``: one model, group, condition and measure.
-    model, models
-        The model, and all that have a colour.
-    limits
-        Of the y axis, so that panels can be compared.
-    labels
-        Whether bins are named.
-    """
+    """Draw what people did as dark points, and what the model does as a line with its 95% band."""
     rows = rows.sort_values("bin")
     places = np.arange(len(rows))
     color = model_color(model, models)

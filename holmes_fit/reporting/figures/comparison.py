@@ -35,23 +35,7 @@ def draw_probabilities(
     groups: Sequence[str] = (),
     counted: bool = True,
 ) -> Axes:
-    """Draw each person's probabilities of the models as a bar from 0 to 1, with the group's colour above it.
-
-    Parameters
-    ----------
-    ax
-        Where to draw.
-    table
-        ``model_probabilities.csv``.
-    models
-        From the bottom of the bars to the top.
-    order
-        People, from left to right.
-    group_of, groups
-        The group of each person, and all groups.
-    counted
-        Whether the number of people is written below.
-    """
+    """Draw each person's probabilities of the models as a bar from 0 to 1, with the group's colour above it."""
     wide = table.pivot_table(index="subject", columns="model", values="probability").reindex(list(order))
     places = np.arange(len(order))
     bottom = np.zeros(len(order))
@@ -91,14 +75,12 @@ def _write_models(ax: Axes, wide: pd.DataFrame, models: Sequence[str]) -> None:
         mean = np.convolve(values, np.ones(window) / window, mode="valid")
         at = int(np.argmax(mean)) + window // 2
         if mean.max() > 0.3:
-            edge = "left" if at < 0.12 * len(values) else "right" if at > 0.9 * len(values) else "center"
-            x = {"left": -0.3, "right": len(values) - 0.7}.get(edge, float(at))
             y = bottom[at] + values[at] * (0.72 if model == models[-1] else 0.4)
             across = width_of(model_label(model), NAME, "bold") / size[0] * (len(values) + 0.4)
-            left = x - {"left": 0.0, "right": 1.0}.get(edge, 0.5) * across
+            left = max(-0.3, min(at - 0.5 * across, len(values) - 0.7 - across))  # within the bars
             box = Bbox.from_bounds(left, y - 0.7 * NAME / size[1], across, 1.4 * NAME / size[1])
             if not any(box.overlaps(other) for other in taken):
-                ax.text(x, y, model_label(model), color="white", weight="bold", ha=edge, va="center", fontsize=NAME)
+                ax.text(left, y, model_label(model), color="white", weight="bold", va="center", fontsize=NAME)
                 taken.append(box)
         bottom = bottom + values
 

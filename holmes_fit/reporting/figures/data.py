@@ -52,23 +52,7 @@ def draw_learning_curves(ax: Axes, curve: pd.DataFrame, groups: Sequence[str]) -
 def draw_strip(
     ax: Axes, people: pd.DataFrame, column: str, groups: Sequence[str], line: float | None = None, percent: bool = True
 ) -> Axes:
-    """Draw a point for each person, by group, with the mean and its 95% interval.
-
-    Parameters
-    ----------
-    ax
-        Where to draw.
-    people
-        A row a person, with ``group``.
-    column
-        What is drawn.
-    groups
-        Side by side; everyone in one strip if there are none.
-    line
-        A value to compare with.
-    percent
-        Whether values are shares.
-    """
+    """Draw a point for each person, by group, with the mean and its 95% interval."""
     names = list(groups) or [EVERYONE]
     size = float(np.clip(26 / np.sqrt(max(1, len(people) / len(names) / 8)), 5, 26))
     for place, group in enumerate(names):

@@ -44,17 +44,7 @@ class _Row:
 
 
 def draw_design(ax: Axes, protocol: Protocol, trials: pd.DataFrame) -> Axes:
-    """Draw one person's trials as a raster: a line for each cue, then outcome and feedback.
-
-    Parameters
-    ----------
-    ax
-        Where to draw.
-    protocol
-        Names the features and the restarts.
-    trials
-        Tidy trials of one person, such as :func:`generate_trials` makes.
-    """
+    """Draw one person's trials as a raster: a line for each cue, then outcome and feedback."""
     from matplotlib.colors import ListedColormap
 
     tops, top = [], 0.0

@@ -11,14 +11,7 @@ from matplotlib.colors import LinearSegmentedColormap
 
 from holmes_fit._support.numbers import probability
 from holmes_fit.reporting.figures.axes import LABEL, NAME, mixed, natural_ticks, people_axis, reference, to_scale
-from holmes_fit.reporting.names import (
-    group_color,
-    group_marker,
-    model_color,
-    model_label,
-    parameter_label,
-    term_label,
-)
+from holmes_fit.reporting.names import group_color, group_marker, model_color, model_label, parameter_label, term_label
 from holmes_fit.reporting.style import INK
 from holmes_fit.reporting.text import number, shortened, signed, width_of
 
@@ -54,25 +47,6 @@ def draw_people_intervals(
     """Draw each person's median and 95% interval: by themselves in a pale colour, and beside it under the group.
 
     Without a group, people by themselves are in full colour.
-
-    Parameters
-    ----------
-    ax
-        Where to draw.
-    before, after
-        Rows of ``fits.csv`` and ``pooled.csv`` for one model and parameter.
-    order
-        People, from left to right.
-    scale
-        The scale of the parameter; ticks are natural values.
-    color
-        Of the estimates under the group.
-    limits
-        Of the y axis, on the scale.
-    names
-        Whether people are named.
-    width
-        Of the axes in points, about.
     """
     many = len(order) > 60
     alone = color if after is None else mixed(color, PALE)
@@ -96,21 +70,7 @@ def draw_people_intervals(
 def draw_group(
     ax: Axes, rows: Sequence[tuple[str, pd.DataFrame]], scale: str, limits: tuple[float, float], models: Sequence[str]
 ) -> Axes:
-    """Draw how a parameter is distributed in the group, sideways, for each model, with its median and 95% interval.
-
-    Parameters
-    ----------
-    ax
-        Where to draw; its y axis is that of the people beside it.
-    rows
-        For each model its rows of ``group.csv`` for one parameter.
-    scale
-        The scale of the parameter.
-    limits
-        Of the y axis.
-    models
-        All models, for their colours.
-    """
+    """Draw how a parameter is distributed in the group, sideways, for each model, with its median and 95% interval."""
     grid = np.linspace(*limits, 160)
     for place, (model, table) in enumerate(rows):
         by_quantity = dict(table[table["name"] == ""].set_index("quantity").iterrows())

@@ -68,52 +68,26 @@ class Box(NamedTuple):
 
 @dataclass(frozen=True)
 class Surface:
-    """What one person's choices say about alpha and Omega.
+    """What one person's choices say about alpha and Omega."""
 
-    Parameters
-    ----------
-    alpha, omega
-        Positions of the nodes, as logarithms.
-    log_likelihood
-        At each pair of them (rows are alpha), averaged over the prior of the other parameters.
-    median, best
-        Alpha and Omega at the posterior median and at the MAP.
-    """
-
-    alpha: Array
+    alpha: Array  # positions of the nodes, as logarithms
     omega: Array
-    log_likelihood: Array
-    median: tuple[float, float]
-    best: tuple[float, float]
+    log_likelihood: Array  # at each pair of them (rows are alpha), averaged over the prior of the other parameters
+    median: tuple[float, float]  # of alpha and Omega
+    best: tuple[float, float]  # the MAP
 
 
 @dataclass(frozen=True)
 class Person:
-    """What the cell of one person shows.
-
-    Parameters
-    ----------
-    name
-        Of the person.
-    model, color
-        What the model is called, and its colour.
-    trials
-        For :func:`draw_answers`; nothing if there is no fit.
-    surface
-        For :func:`draw_surface`; nothing if the model has no alpha and Omega to be found.
-    warning
-        What a reader must know, in a few words; empty if nothing.
-    reason
-        Why there is no fit; empty where there is one.
-    """
+    """What the cell of one person shows."""
 
     name: str
     model: str = ""
     color: str = INK
-    trials: pd.DataFrame | None = None
-    surface: Surface | None = None
-    warning: str = ""
-    reason: str = ""
+    trials: pd.DataFrame | None = None  # none, if there is no fit
+    surface: Surface | None = None  # none, if the model has no alpha and Omega to be found
+    warning: str = ""  # what a reader must know, in a few words
+    reason: str = ""  # why there is no fit
 
 
 def draw_person(ax: Axes, person: Person, with_map: bool = True) -> Axes:
@@ -182,19 +156,7 @@ def _text(ax: Axes, x: float, y: float, text: str, size: float = SIZE, **style: 
 
 
 def draw_answers(ax: Axes, trials: pd.DataFrame, color: str, box: Box) -> Axes:
-    """Draw answers as ticks above (1) and below (0), and predictions as dots in between.
-
-    Parameters
-    ----------
-    ax
-        Where to draw; its coordinates are points.
-    trials
-        One person's trials in order: ``restart``, ``choice``, ``outcome``, ``p_hat`` and ``p_choice``.
-    color
-        Of the model, for the dots of the choice probability.
-    box
-        The part of the axes.
-    """
+    """Draw answers as ticks above (1) and below (0), and predictions as dots in between."""
     n_trials = len(trials)
     starts = _starts(trials["restart"])
     parted = box.across(starts, 0, n_trials)

@@ -49,21 +49,7 @@ LINES = ("-", "--", "-.", ":")
 
 
 def draw_recovery(ax: Axes, rows: pd.DataFrame, estimator: str, color: str, note: str = "") -> Axes:
-    """Draw estimates of simulated people against the truth, with 95% intervals; open points' intervals miss it.
-
-    Parameters
-    ----------
-    ax
-        The axes.
-    rows
-        Of ``recovery_people.csv``: one parameter of one model.
-    estimator
-        ``"ml"`` and ``"map"`` have no intervals, ``"mean"`` and ``"pooled"`` have.
-    color
-        That of the model.
-    note
-        What is written above the points.
-    """
+    """Draw estimates of simulated people against the truth, with 95% intervals; open points' intervals miss it."""
     scale = str(rows["scale"].iloc[0])
     truth, estimate = (rows[f"{name}_on_scale"].to_numpy(dtype=np.float64) for name in ("truth", estimator))
     lower, upper, is_covered = _intervals(rows, estimator, estimate, scale)
@@ -152,19 +138,7 @@ def draw_coverage(ax: Axes, recovery: pd.DataFrame, model: str, models: Sequence
 
 
 def draw_information(ax: Axes, ratios: pd.DataFrame, parameters: Sequence[str], model: str) -> Axes:
-    """Draw how wide each person's posterior is against the prior: at 100% the choices have told nothing.
-
-    Parameters
-    ----------
-    ax
-        Where to draw.
-    ratios
-        ``parameter`` and ``ratio``, a row for each person and parameter.
-    parameters
-        From left to right.
-    model
-        For its colour.
-    """
+    """Draw how wide each person's posterior is against the prior: at 100% the choices have told nothing."""
     color = model_color(model)
     labels = [parameter_label(name) for name in parameters]
     for place, parameter in enumerate(parameters):
@@ -185,17 +159,7 @@ def draw_information(ax: Axes, ratios: pd.DataFrame, parameters: Sequence[str], 
 
 
 def draw_interval_shares(ax: Axes, plan: pd.DataFrame, color: str) -> Axes:
-    """Draw what is left of the prior's 95% interval after one person's trials, by their number.
-
-    Parameters
-    ----------
-    ax
-        The axes.
-    plan
-        Rows of ``plan.csv``, of one model.
-    color
-        That of the model.
-    """
+    """Draw what is left of the prior's 95% interval after one person's trials, by their number."""
     rows = plan.drop_duplicates(["trials", "parameter"])
     lengths = sorted(rows["trials"].unique())
     ends = []
@@ -218,19 +182,7 @@ def draw_interval_shares(ax: Axes, plan: pd.DataFrame, color: str) -> Axes:
 
 
 def draw_confusion(ax: Axes, rows: pd.DataFrame, models: Sequence[str], column: str = "share") -> Axes:
-    """Draw which model is chosen for people who were simulated from each.
-
-    Parameters
-    ----------
-    ax
-        The axes.
-    rows
-        Of ``confusion.csv``, by one criterion.
-    models
-        From top to bottom, and from left to right.
-    column
-        ``"share"`` of those who follow a model, or ``"inversion"``: the probability of the truth given the choice.
-    """
+    """Draw which model is chosen for people who were simulated from each."""
     for down, truth in enumerate(models):
         for across, chosen in enumerate(models):
             own = rows[(rows["truth"] == truth) & (rows["chosen"] == chosen)]
@@ -283,21 +235,7 @@ def _broken(label: str) -> str:
 
 
 def draw_power(ax: Axes, table: pd.DataFrame, by: str, name: Callable[[float], str], color: str = HOLMES) -> Axes:
-    """Draw how often a study finds that a model is the more frequent one, by its size, with 95% intervals.
-
-    Parameters
-    ----------
-    ax
-        The axes.
-    table
-        Rows of ``power.csv`` or ``plan_power.csv``: one model against one other, by one rule.
-    by
-        The column with a line for each of its values.
-    name
-        What the line of a value is called.
-    color
-        Of the highest value; lower ones are paler.
-    """
+    """Draw how often a study finds that a model is the more frequent one, by its size, with 95% intervals."""
     values, sizes = sorted(table[by].unique()), sorted(table["group_size"].unique())
     ends = []
     for place, value in enumerate(values):
@@ -331,17 +269,7 @@ def doublings(ax: Axes, values: Sequence[float]) -> Axes:
 
 
 def draw_ranks(ax: Axes, ranks: pd.DataFrame, color: str = INK) -> Axes:
-    """Draw the ranks of truths among posterior draws in bins, with what chance allows 99% of the time in each.
-
-    Parameters
-    ----------
-    ax
-        The axes.
-    ranks
-        Rows of ``sbc.csv``, of one parameter.
-    color
-        That of the model.
-    """
+    """Draw the ranks of truths among posterior draws in bins, with what chance allows 99% of the time in each."""
     values, n_draws = ranks["rank"].to_numpy(dtype=np.int64), int(ranks["n_draws"].iloc[0])
     found = binned(values, n_draws, min(bins_for(len(values)), n_draws + 1))
     starts = np.append(0.0, found.ends[:-1])

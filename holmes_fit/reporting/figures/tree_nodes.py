@@ -21,38 +21,18 @@ MOST_CUES = 3  # that a label names
 
 @dataclass(frozen=True)
 class Node:
-    """A node to be drawn, with the nodes below it.
+    """A node to be drawn, with the nodes below it."""
 
-    Parameters
-    ----------
-    cues
-        What its trials have in common that those of the node above have not, the clearest first.
-    all_cues
-        What its trials have in common that not all trials have.
-    visits, ends
-        How many trials go through it, and how many end there.
-    share
-        Of all trials.
-    outcome_rate
-        Share of its trials with the outcome; NaN if the outcome was never shown.
-    children
-        The nodes below, largest first.
-    n_others, other_visits
-        How many nodes below it are too small to be drawn alone, and their trials; none if even together they are.
-    is_cut
-        Whether there are nodes below it that lie too deep to be drawn.
-    """
-
-    cues: tuple[str, ...]
-    all_cues: tuple[str, ...]
-    visits: float
-    ends: float
-    share: float
-    outcome_rate: float
-    children: tuple[Node, ...] = ()
-    n_others: int = 0
+    cues: tuple[str, ...]  # what its trials have in common that those above have not, the clearest first
+    all_cues: tuple[str, ...]  # what its trials have in common that not all trials have
+    visits: float  # trials that go through it
+    ends: float  # trials that end there
+    share: float  # of all trials
+    outcome_rate: float  # share of its trials with the outcome; NaN if the outcome was never shown
+    children: tuple[Node, ...] = ()  # the nodes below, largest first
+    n_others: int = 0  # nodes below that are too small to be drawn alone; none if even together they are
     other_visits: float = 0.0
-    is_cut: bool = False
+    is_cut: bool = False  # whether there are nodes below it that lie too deep to be drawn
 
     @property
     def n_levels(self) -> int:
@@ -118,19 +98,7 @@ class _Nodes:
 
 
 def root_of(rows: pd.DataFrame, cues: Sequence[str], n_trials: int, least_share: float = LEAST_SHARE) -> Node:
-    """Return all trials of one learner, with the tree below them.
-
-    Parameters
-    ----------
-    rows
-        The rows of ``trees.csv`` about one learner and model: at least one.
-    cues
-        The columns that are cues.
-    n_trials
-        Of the learner.
-    least_share
-        Of the trials; nodes with fewer are drawn together, or not at all if they have fewer even so.
-    """
+    """Return all trials of one learner, with the tree below them."""
     numbers = {name: rows[name].to_numpy(dtype=np.float64) for name in ("visits", "leaf_visits", "outcome_rate")}
     rates = np.column_stack([np.zeros((len(rows), 0)), *(pd.to_numeric(rows[cue]) for cue in cues)])
     is_top = rows["level"].to_numpy() == 0

@@ -25,17 +25,8 @@ WORDS = (
     "Medians and 95% intervals of each person's posterior; ML and MAP estimates, means and SDs are in fits.csv. An "
     "asterisk marks a best fit at a bound of the search; people with a warning about the model are in colour."
 )
-DIAGNOSTICS = (
-    "trials",
-    "answers",
-    "log lik., ML",
-    "log evidence",
-    "pseudo-R²",
-    "hit rate",
-    "repli- cates",
-    "effec- tive",
-    "batch SD",
-)
+FITS = ("trials", "answers", "log lik., ML", "log evidence", "pseudo-R²", "hit rate")
+NOISE = ("repli- cates", "effec- tive", "batch SD")
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
 PEOPLE_OF_A_ROW = 1200  # letters: longer lists of names go on in another row, which may stand on another page
 
@@ -88,23 +79,15 @@ def _diagnostics(data: CohortData, model: str) -> Iterator[Block]:
         return
     order = {str(name): place for place, name in enumerate(data.subjects["subject"])}
     rows = rows.sort_values("subject", key=lambda names: names.map(order), kind="stable")
-    cells = [
-        [
-            str(row["subject"]),
-            whole(row["n_trials"]),
-            whole(row["n_answered"]),
-            f"{fixed(row['log_likelihood'])} ± {fixed(row['log_likelihood_error'])}",
-            f"{fixed(row['log_evidence'])} ± {fixed(row['log_evidence_error'])}",
-            fixed(row["pseudo_r2"]),
-            share(row["hit_rate"]),
-            whole(row["replicates"]),
-            fixed(row["effective_replicates"], 1),
-            fixed(row["batch_sd"]),
-        ]
-        for row in rows.to_dict("records")
-    ]
+    cells = []
+    for row in rows.to_dict("records"):
+        counts = [str(row["subject"]), whole(row["n_trials"]), whole(row["n_answered"])]
+        known = [f"{fixed(row[name])} ± {fixed(row[f'{name}_error'])}" for name in ("log_likelihood", "log_evidence")]
+        fit = [fixed(row["pseudo_r2"]), share(row["hit_rate"])]
+        noise = [whole(row["replicates"]), fixed(row["effective_replicates"], 1), fixed(row["batch_sd"])]
+        cells.append([*counts, *known, *fit, *noise])
     yield Text(f"{model_label(model)}, fits and their noise", "heading")
-    yield Table([*texts("person"), *numbers(*DIAGNOSTICS)], cells, _marked(data, model, list(rows["subject"])), TABLE)
+    yield Table([*texts("person"), *numbers(*FITS, *NOISE)], cells, _marked(data, model, list(rows["subject"])), TABLE)
 
 
 def _warnings(data: CohortData) -> Iterator[Block]:

@@ -13,7 +13,7 @@ from holmes_fit.reporting.figures.behaviour import draw_predictive
 from holmes_fit.reporting.names import model_label
 from holmes_fit.reporting.page import Figures, Page
 from holmes_fit.reporting.run_data import EVERYONE, CohortData
-from holmes_fit.reporting.text import capital, fixed, printable
+from holmes_fit.reporting.text import brief, capital, fixed
 from holmes_fit.reporting.warnings import failure_warnings, noise_warnings
 
 TITLE = "Models against behaviour"
@@ -106,7 +106,7 @@ def _of_models(data: CohortData, name: str, measure: str, group: str) -> Grid:
     rows = everyone[everyone["group"] == group]
     models = [model for model in data.model_names if model in set(rows["model"])]
     cells = [(model_label(model), model, _picked(data, measure, group, model)) for model in models]
-    who = "" if group == EVERYONE else f" – {printable(group)}"
+    who = "" if group == EVERYONE else f" – {brief(group)}"
     most = HEIGHT if _has_conditions(data) else HIGHEST
     return _grid(data, name, f"{capital(MEASURES[measure])}{who}", cells, most, _limits(everyone), rows)
 
@@ -182,7 +182,7 @@ def _summary_table(data: CohortData) -> Iterator[Block]:
         for key, own in kept.groupby(["measure", "group", "model"])
     }
     rows = [
-        [IN_SHORT[measure], group, *(cells.get((measure, group, model), MISSING) for model in models)]
+        [IN_SHORT[measure], brief(group), *(cells.get((measure, group, model), MISSING) for model in models)]
         for measure in MEASURES
         for group in groups
         if any((measure, group, model) in cells for model in models)

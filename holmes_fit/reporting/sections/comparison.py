@@ -24,6 +24,7 @@ from holmes_fit.reporting.figures.comparison import (
 from holmes_fit.reporting.names import BASELINES, model_label
 from holmes_fit.reporting.page import Figures, Page
 from holmes_fit.reporting.run_data import EVERYONE, CohortData
+from holmes_fit.reporting.sections.mixture import mixture_draws, mixture_note, with_other_priors
 from holmes_fit.reporting.text import brief, fixed, people, sentence, signed, whole
 from holmes_fit.reporting.warnings import failure_warnings, mixture_warnings, noise_warnings
 
@@ -31,7 +32,6 @@ TITLE = "Flat or HOLMES"
 SURE, FAVOURED = 0.95, 0.75  # protected exceedance probability
 HALF = 0.5
 MOST_SMALL_ROWS = 6  # shares of people in a small figure
-PRIOR_WIDTHS = (0.5, 1.0, 2.0)
 BESIDE = ("comparison_frequencies", "comparison_exceedance", "comparison_leave_one_out")
 SUMS = (
     "Sums over people ± Monte Carlo errors. Share: frequency in the mixture; likeliest for: people, by posterior "
@@ -235,36 +235,6 @@ def _beyond_baselines(row: pd.Series | None, lead: str) -> str:
     return f"Against the baselines, its log evidence summed over people is {told}{doubt}."
 
 
-def _with_other_priors(data: CohortData) -> str:
-    """Say which model would have been the most frequent with narrower and wider priors, by people's own evidences."""
-    if not data.has("prior_sensitivity"):
-        return ""
-    table = data["prior_sensitivity"]
-    best = table.loc[table.groupby("prior_width")["frequency"].idxmax()].sort_values("prior_width")
-    told = [f"{model_label(row['model'])} ({share(row['frequency'])})" for _, row in best.iterrows()]
-    if len(told) != len(PRIOR_WIDTHS):
-        return ""
-    narrow, own, wide = told
-    change = "" if best["model"].nunique() == 1 else ": the answer depends on the priors"
-    return (
-        f"With priors half and twice as wide, the most frequent by people's own evidences is {narrow} and {wide}, "
-        f"with those of the fit {own}{change}."
-    )
-
-
-def mixture_draws(data: CohortData) -> float:
-    """Return how many effective draws the mixture has; without a limit where that is not known."""
-    return _mixture(data).get("ess_bulk", np.inf)
-
-
-def _mixture(data: CohortData) -> dict[str, float]:
-    """Return what there is to know of the mixture, by name."""
-    if not data.has("mixture"):
-        return {}
-    table = data["mixture"]
-    return dict(zip(table["quantity"], pd.to_numeric(table["value"], errors="coerce"), strict=True))
-
-
 def _best_for(data: CohortData, model: str) -> tuple[int, int, int]:
     """Return for how many people a model is the likeliest in the mixture, for how many by evidence, and of how many."""
     by_person = data["model_probabilities"].groupby("subject")
@@ -361,44 +331,21 @@ def _table(data: CohortData) -> Iterator[Block]:
     if data.scope:
         yield Text("The whole cohort, all groups", "heading")
     heads = ("people", "share", "likeliest for", "most evidence", "log evidence", "over bias", "over RW")
-    rows = [
-        [
-            model_label(row["model"]),
-            whole(row["n_subjects"]),
-            share(row["frequency"]),
-            whole(row["likeliest_for"]),
-            whole(row["most_evidence_for"]),
-            f"{fixed(row['log_evidence'], 1)} ± {fixed(row['log_evidence_error'], 1)}",
-            _with_error(row, "over_bias"),
-            _with_error(row, "over_rescorla_wagner"),
-            fixed(row["hit_rate"], 3),
-            whole(row["loso_k_high"]),
-        ]
-        for _, row in data["comparison"].iterrows()
-    ]
+    rows = []
+    for _, row in data["comparison"].iterrows():
+        counts = [whole(row[name]) for name in ("likeliest_for", "most_evidence_for")]
+        evidence = f"{fixed(row['log_evidence'], 1)} ± {fixed(row['log_evidence_error'], 1)}"
+        over = [_with_error(row, name) for name in ("over_bias", "over_rescorla_wagner")]
+        start = [model_label(row["model"]), whole(row["n_subjects"]), share(row["frequency"])]
+        rows.append([*start, *counts, evidence, *over, fixed(row["hit_rate"], 3), whole(row["loso_k_high"])])
     yield Table([*texts("model"), *numbers(*heads, "hit rate", "Pareto k > .7")], rows)
-    notes = (SUMS, _mixture_note(data), _with_other_priors(data))
+    notes = (SUMS, mixture_note(data), with_other_priors(data))
     yield Text(" ".join(text for text in notes if text), "note")
 
 
 def _with_error(row: pd.Series, name: str) -> str:
     value = signed(row[name], 1)
     return value if value == MISSING or not row[f"{name}_error"] else f"{value} ± {fixed(row[f'{name}_error'], 1)}"
-
-
-def _mixture_note(data: CohortData) -> str:
-    values = _mixture(data)
-    if not values:
-        return ""
-
-    def shown(name: str, places: int) -> str:
-        return fixed(values.get(name, np.nan), places)
-
-    return (
-        f"Mixture: {shown('divergences', 0)} divergences, R-hat {shown('r_hat', 3)}, effective draws "
-        f"{shown('ess_bulk', 0)} (bulk) and {shown('ess_tail', 0)} (tail); Bayesian omnibus risk "
-        f"{probability(values.get('omnibus_risk', np.nan), mixture_draws(data))}."
-    )
 
 
 def _row(data: CohortData, name: str, model: str) -> pd.Series | None:

@@ -122,7 +122,9 @@ def _group_table(data: CohortData, persons: pd.DataFrame) -> Table:
     rows = []
     for name, own in group_rows(persons, data.groups):
         sums = [f"{own[column].sum():,}" for column in ("trials", "answered", "missed", "no_feedback")]
-        rows.append([name, f"{len(own):,}", *sums, fixed(own["accuracy"].mean(), 3), fixed(own["answers_1"].mean(), 3)])
+        rows.append(
+            [brief(name), f"{len(own):,}", *sums, fixed(own["accuracy"].mean(), 3), fixed(own["answers_1"].mean(), 3)]
+        )
     return Table([*texts("who"), *numbers(*heads)], rows)
 
 

@@ -26,7 +26,7 @@ def section(data: CohortData) -> Section:
         [
             Text("How these results were made, ready to paste into a paper.", "finding"),
             Warnings([sentence(data.label)] if data.label else []),
-            *map(Text, paragraphs),
+            *(Text(text, "paper") for text in paragraphs),
             Text("References", "heading"),
             *(Text(entry, "reference") for entry in references(" ".join(paragraphs))),
         ],

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -39,10 +40,7 @@ TITLE = "Parameters"
 FEWEST_FOR_CORRELATIONS = 5
 MOST_EFFECTS = 16
 EFFECTS = {
-    "contrast": (
-        "Differences between groups",
-        "In natural units: the difference of two groups' medians. Lines: 95%.",
-    ),
+    "contrast": ("Differences between groups", "In natural units: the difference of two groups' medians. Lines: 95%."),
     "effect": ("Effects of covariates", "On the scale of search (log or logit). Lines: 95% intervals."),
 }
 WIDTH, ALONE = 380.0, 460.0  # points of the axes with people, beside the group and without it
@@ -93,7 +91,7 @@ def section(data: CohortData) -> Section:
         return [Row(panels, least, most, LEFT if len(wanted) > 1 and "group" in wanted[1] else 0.0)] if panels else []
 
     rows = [
-        row(86 + below, 110 + below, f"parameters_{name}", f"parameters_{name}_group")
+        row(64 + below, 110 + below, f"parameters_{name}", f"parameters_{name}_group")
         for name, below in zip(scales, [*[0.0] * (len(scales) - 1), 16 + names], strict=True)
     ]
     effects = [
@@ -183,7 +181,7 @@ def _finding(data: CohortData, lead: str) -> str:
     for parameter in [name for name in ("alpha", "omega") if name in scales] or list(scales)[:2]:
         row = _group_median(data, lead, parameter)
         if row is not None:
-            interval = f"{number(row['lower'])} to {number(row['upper'])}"
+            interval = _interval(row, number)
             told.append(f"{parameter_label(parameter)} = {number(row['median'])} ({interval})")
     if told and not data.scope:
         return f"Under {model_label(lead)} the typical person has {listed(told)}."
@@ -250,18 +248,11 @@ def _behaviour(data: CohortData) -> Iterator[Block]:
     if not data.has("behaviour"):
         return
     shown = data["behaviour"][data["behaviour"]["term"] != "Intercept"]
-    rows = [
-        [
-            f"{row['formula']}: {term_label(row['term'])}",
-            whole(row["n_subjects"]),
-            whole(row["n_answers"]),
-            number(row["estimate"]),
-            number(row["standard_error"]),
-            f"{number(row['lower'])} to {number(row['upper'])}",
-            probability(row["p"]),
-        ]
-        for _, row in shown.iterrows()
-    ]
+    rows = []
+    for row in shown.to_dict("records"):
+        counts = [whole(row["n_subjects"]), whole(row["n_answers"])]
+        found = [number(row["estimate"]), number(row["standard_error"]), _interval(row, number), probability(row["p"])]
+        rows.append([f"{row['formula']}: {term_label(row['term'])}", *counts, *found])
     yield Text("The same covariates and right answers, without a model, in log odds", "heading")
     yield Table([*texts("covariate"), *numbers("people", "answers", "estimate", "error", "95% interval", "p")], rows)
     yield Text(" ".join([BEHAVIOUR, *dict.fromkeys(sentence(text) for text in shown["warning"] if text)]), "note")
@@ -319,22 +310,18 @@ def _group_table(data: CohortData) -> Iterator[Block]:
         if not {"median", "spread"} <= set(by_quantity):
             continue
         middle, spread = by_quantity["median"], by_quantity["spread"]
-        rows.append(
-            [
-                model_label(str(model)),
-                parameter_label(str(parameter)),
-                number(middle["median"]),
-                f"{number(middle['lower'])} to {number(middle['upper'])}",
-                fixed(spread["median"]),
-                f"{fixed(spread['lower'])} to {fixed(spread['upper'])}",
-                fixed(own["r_hat"].max(), 3),
-            ]
-        )
+        found = [number(middle["median"]), _interval(middle, number), fixed(spread["median"]), _interval(spread, fixed)]
+        names = [model_label(str(model)), parameter_label(str(parameter))]
+        rows.append([*names, *found, fixed(own["r_hat"].max(), 3)])
     heads = ("median", "95% interval", "spread over people", "95% interval", "R-hat")
     yield Text("The group" + (", the whole cohort" if data.scope else ""), "heading")
     yield Table([*texts("model", "parameter"), *numbers(*heads)], rows)
     meaning = "Medians are natural values of the people between the bounds; spreads are SDs on the scale of search."
     yield Text(f"{meaning} {_checks(data)}", "note")
+
+
+def _interval(row: Any, shown: Callable[[float], str]) -> str:
+    return f"{shown(row['lower'])} to {shown(row['upper'])}"
 
 
 def _checks(data: CohortData) -> str:

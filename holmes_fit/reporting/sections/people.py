@@ -19,7 +19,7 @@ from holmes_fit.reporting.figures.people import Person, Surface, draw_people_key
 from holmes_fit.reporting.names import BASELINES, model_color, model_label
 from holmes_fit.reporting.page import Figures, Page
 from holmes_fit.reporting.run_data import CohortData
-from holmes_fit.reporting.text import people, sentence
+from holmes_fit.reporting.text import brief, people, sentence
 from holmes_fit.runs.records import Record
 
 TITLE = "People"
@@ -89,7 +89,7 @@ def section(data: CohortData) -> Section:
     names: list[str] = []
     for group, members in in_order(data):
         if data.groups:
-            heads[len(names)] = f"{group or 'No group'}: {people(len(members))}"
+            heads[len(names)] = f"{brief(group) or 'No group'}: {people(len(members))}"
         names += members
     grid = _grid("people", cells, names)
     return Section(
@@ -234,15 +234,7 @@ class Cells:
 
 
 def surface_of(record: Record, parameters: pd.DataFrame) -> Surface | None:
-    """Return the likelihood over alpha and Omega; nothing where they were not free, or the record has no lattice.
-
-    Parameters
-    ----------
-    record
-        Of the person and the model.
-    parameters
-        The rows of ``fits.csv`` about them. Free parameters are in the order of the axes of the lattice.
-    """
+    """Return the likelihood over alpha and Omega; nothing where they were not free, or the record has no lattice."""
     free = parameters[parameters["standing"] == "free"].set_index("parameter")
     names = [str(name) for name in free.index]
     if not set(MAPPED) <= set(names) or "log_likelihood" not in record.arrays:

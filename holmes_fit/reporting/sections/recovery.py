@@ -267,18 +267,11 @@ def _calibration(data: CohortData) -> Iterator[Block]:
         reasons = ", ".join(dict.fromkeys(data["sbc_summary"]["verdict"]))
         yield Text(f"Calibration of the intervals: {printable(reasons)}.", "note")
         return
-    rows = [
-        [
-            str(row["level"]),
-            model_label(row["model"]),
-            parameter_label(row["parameter"]),
-            whole(row["n"]),
-            probability(row["chi2_p"]),
-            probability(row["ecdf_p"]),
-            str(row["verdict"]),
-        ]
-        for _, row in table.iterrows()
-    ]
+    rows = []
+    for row in table.to_dict("records"):
+        names = [str(row["level"]), model_label(row["model"]), parameter_label(row["parameter"])]
+        tests = [whole(row["n"]), probability(row["chi2_p"]), probability(row["ecdf_p"])]
+        rows.append([*names, *tests, str(row["verdict"])])
     fails = {place for place, verdict in enumerate(table["verdict"]) if verdict == "fails"}
     columns = [*texts("level", "model", "parameter"), *numbers("n", "p (χ²)", "p (ECDF)"), *texts("verdict")]
     yield Text("Calibration (simulation-based): are intervals as wide as they should be?", "heading")
