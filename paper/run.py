@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import TypeVar
 
@@ -17,8 +18,6 @@ import pandas as pd
 from holmes_fit._support.csv_tables import write_table
 from holmes_fit._support.errors import HolmesFitError, Problems, nearest
 from holmes_fit._support.progress import OnProgress
-from holmes_fit._support.study_files import PACKAGE, study_folder
-from holmes_fit.fitting.plan import code_identity
 from holmes_fit.models.registry import check_count
 from holmes_fit.runs.folder import Run, open_run
 from holmes_fit.runs.workers.pool import Failure
@@ -30,8 +29,19 @@ from paper.studies import FULL, QUICK, STUDIES, WHOLE, Chunk, Job, Reading, Size
 from paper.tasks import run_chunk
 
 REPORT = "replication.pdf"
-# What results depend on, beside the models: these files, and no others.
-CODE = ("holmes_fit/trials/protocols/generators.py", "paper/scores.py", "paper/studies.py", "paper/tasks.py")
+ROOT = Path(__file__).resolve().parents[1]
+# Results depend on these files, and on no others.
+CODE = (
+    "holmes_fit/models/filters/*.py",
+    "holmes_fit/models/registry.py",
+    "holmes_fit/trials/cohorts.py",
+    "holmes_fit/trials/observations.py",
+    "holmes_fit/trials/protocols/generators.py",
+    "paper/scores.py",
+    "paper/studies.py",
+    "paper/tasks.py",
+    "protocols/*.toml",
+)
 
 Work = TypeVar("Work")
 Result = TypeVar("Result")
@@ -107,9 +117,9 @@ def keep(found: Replication, folder: Path) -> list[Path]:
 
 def _identity(sizes: Sizes) -> dict[str, object]:
     """Return everything that results depend on."""
-    files = [PACKAGE.parent / name for name in CODE] + sorted(study_folder("protocols").glob("*.toml"))
-    own = hashlib.sha256(b"\0".join(path.read_bytes() for path in files)).hexdigest()
-    return {"kind": "replication", "paper": own[:16], **code_identity(), **asdict(sizes)}
+    files = [path for pattern in CODE for path in sorted(ROOT.glob(pattern))]
+    code = hashlib.sha256(b"\0".join(path.read_bytes() for path in files)).hexdigest()
+    return {"kind": "replication", "holmes_fit": version("holmes-fit"), "code": code[:16], **asdict(sizes)}
 
 
 def _run_chunks(

@@ -25,6 +25,8 @@ from paper.studies import Chunk, Job, Reading, find_latent_cause, observer_of
 RUNS, TRIALS = "runs", "trials"
 FINAL = 0.2  # "final 20% of trials"
 
+_protocol = cache(load_protocol)
+
 Row = dict[str, object]
 Rows = dict[str, list[Row]]  # one a run (and category level) in RUNS, and one a trial in TRIALS where they are kept
 
@@ -47,11 +49,6 @@ class Run:
     is_flat: bool
     p_hat: NDArray[np.float64]
     history: History
-
-
-@cache
-def _protocol(name: str) -> Protocol:
-    return load_protocol(name)
 
 
 def make_task(job: str, protocol: str, point: int, seed: int) -> Task:
