@@ -105,8 +105,7 @@ picture: ## Draw the picture in the README from the first page of the sample rep
 
 # Takes half an hour on two cores; stopped, it goes on where it was. The tables are kept in reports/replication.
 replicate: env ## Reproduce the paper, as written and as published
-	"$(BIN)/holmes-fit" replicate all --as-published --out runs/replication
-	"$(BIN)/python" -m paper.keep runs/replication reports/replication
+	"$(BIN)/python" -m paper --as-published --out runs/replication --keep reports/replication
 
 # Takes some hours on two cores; stopped, it goes on where it was. The tables are kept in reports/fitting/coverage.
 # `make coverage TASKS="compositional_3 weather_prediction"` does some of the tasks.

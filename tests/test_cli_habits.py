@@ -108,7 +108,7 @@ def test_shells_complete_commands_protocols_presets_and_models() -> None:
         asking = {"_HOLMES_FIT_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
         return subprocess.check_output([HOLMES_FIT], env=os.environ | asking, text=True).split()
 
-    assert completed("holmes-fit re") == ["report", "recover", "replicate"]
+    assert completed("holmes-fit re") == ["report", "recover"]
     assert completed("holmes-fit compare run --le") == ["--leave-out"]
     assert completed("holmes-fit check data.csv --protocol we") == ["weather_prediction"]
     assert completed("holmes-fit fit data.csv --preset q") == ["quick"]

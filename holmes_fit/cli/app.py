@@ -19,7 +19,7 @@ from holmes_fit.cli.output import Output
 # As one needs them, from a new study to its report; then what is for other days.
 ORDER = (
     *("init", "protocols", "check", "fit", "status", "pool", "compare", "report"),
-    *("recover", "plan", "simulate", "trace", "replicate"),
+    *("recover", "plan", "simulate", "trace"),
 )
 
 
