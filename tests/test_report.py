@@ -12,10 +12,10 @@ from pypdf import PdfReader
 
 import holmes_fit as hf
 from holmes_fit._support.errors import InputError
-from holmes_fit.fitting.tables import FAILURES, FITS, MODELS, TREES, TRIALS
 from holmes_fit.reporting.registry import PAGES
 from holmes_fit.reporting.sections.appendix import without_folders
 from holmes_fit.runs.folder import read_run
+from holmes_fit.runs.schema import of
 from tests.report_text import by_section, placed, text_by_section
 from tests.sample_run import Sample, make_run
 from tests.small_fits import OBSERVER, people, small_preset
@@ -53,10 +53,10 @@ def table(run: Path, name: str) -> pd.DataFrame:
 
 
 def test_invented_runs_have_the_columns_of_real_ones(run: Path) -> None:
-    for name, columns in (("fits.csv", FITS), ("models.csv", MODELS), ("trials_fitted.csv", TRIALS)):
+    for name in ("fits.csv", "models.csv", "trials_fitted.csv", "failures.csv"):
+        columns = of(name).columns
         assert tuple(table(run, name).columns) == columns
-    assert tuple(table(run, "failures.csv").columns) == FAILURES
-    assert tuple(table(run, "trees.csv").columns)[: len(TREES)] == TREES
+    assert tuple(table(run, "trees.csv").columns)[: len(of("trees.csv").columns)] == of("trees.csv").columns
 
 
 # --- Numbers: each one that is printed, as the tables of the run have it
@@ -404,4 +404,4 @@ def test_a_real_run_makes_a_report_with_every_page_it_can(tmp_path: Path) -> Non
     answered = int(fits.models.drop_duplicates("subject")["n_answered"].sum())
     assert f"3 people gave {answered} answers" in sections["Data"]
     assert "20 particles and systematic resampling" in sections["Methods"]
-    assert str(fits.run.manifest.identity["code"]) in sections["Appendix"]
+    assert str(fits.run.manifest.about["code"]) in sections["Appendix"]

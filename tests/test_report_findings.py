@@ -14,6 +14,7 @@ from holmes_fit.reporting.run_data import CohortData, read_data
 from holmes_fit.reporting.sections import appendix, behaviour, comparison, methods, recovery, summary
 from holmes_fit.reporting.warnings import recovery_warnings
 from holmes_fit.runs.folder import open_run, read_run
+from holmes_fit.runs.schema import frame
 from holmes_fit.settings.preset import load_preset
 from tests.sample_run import Sample, make_run
 
@@ -160,7 +161,9 @@ def study_of(run: Path, folder: Path, like: Sequence[str], **changed: Any) -> Co
     """A run with a recovery study that depends on the same as the run, but for what is changed."""
     identity = {**read_run(run).manifest.identity, "kind": "recovery", **changed}
     with open_run(folder, identity=identity, about={"label": ""}, keys=[]) as study:
-        study.write_table("truth.csv", pd.DataFrame({"subject": [f"r{i}" for i in range(len(like))], "like": like}))
+        study.write_table(
+            "truth.csv", frame("truth.csv", ({"subject": f"r{i}", "like": one} for i, one in enumerate(like)))
+        )
         study.write_table("recovery.csv", pd.read_csv(run / "recovery" / "recovery.csv"))
     return read_data(run, recovery=folder)
 

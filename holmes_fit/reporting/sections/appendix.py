@@ -154,8 +154,8 @@ def _provenance(data: CohortData) -> Iterator[Block]:
         else "",
         "preset": named(identity, "preset"),
         "seed": str(identity.get("seed", "")),
-        "code (SHA-256)": str(identity.get("code", "")),
-        "holmes_fit": str(identity.get("holmes_fit", "")),
+        "code (SHA-256)": str(data.about.get("code", identity.get("code", ""))),
+        "holmes_fit": str(data.about.get("holmes_fit", identity.get("holmes_fit", ""))),
         "note": data.label,
     }
     yield Text("Provenance", "heading")

@@ -162,13 +162,11 @@ def _group(data: CohortData) -> str:
 
 
 def _software(data: CohortData) -> str:
+    own = data.about.get("holmes_fit", data.identity.get("holmes_fit", ""))
     packages = [f"{name} {version}" for name, version in _part(data, "packages").items()]
     python = data.about.get("python")
     versions = listed([*([f"Python {python}"] if python else []), *packages]) if packages or python else ""
-    return (
-        f"All computations were done with holmes_fit {data.identity.get('holmes_fit', '')}"
-        f"{f' ({versions})' if versions else ''}."
-    )
+    return f"All computations were done with holmes_fit {own}{f' ({versions})' if versions else ''}."
 
 
 METHODS = Page("methods", TITLE, section)

@@ -50,19 +50,11 @@ _TO_NATURAL: dict[Scale, Transform] = {"log": np.exp, "logit": expit, "identity"
 
 
 @dataclass(frozen=True)
-class Population:
-    """A distribution over people.
-
-    Parameters
-    ----------
-    kind
-        ``"fixed"``, or one of ``FORMS``.
-    first, second
-        The value; median (or mean) and SD; or low and high.
-    """
+class Distribution:
+    """A distribution over people: how simulated ones differ, or what is held likely of fitted ones."""
 
     kind: Kind
-    first: float
+    first: float  # the value; median (or mean) and SD; or low and high
     second: float = 0.0
 
     def __str__(self) -> str:
@@ -73,7 +65,7 @@ class Population:
         """The scale on which it is normal or uniform."""
         return HOME.get(self.kind, "identity")
 
-    def wider(self, factor: float) -> Population:
+    def wider(self, factor: float) -> Distribution:
         """Return the same distribution, so many times as wide about its centre, on the scale where it is at home."""
         if self.kind in NORMAL:
             return replace(self, second=factor * self.second)
@@ -100,14 +92,7 @@ class Population:
     def log_density(self, value: ArrayLike, scale: Scale, low: float, high: float) -> NDArray[np.float64]:
         """Return the log density on a scale, cut off at ``low`` and ``high`` and normalised between them.
 
-        Parameters
-        ----------
-        value
-            Natural values.
-        scale
-            The scale that the density is over: with ``"log"``, it integrates to 1 over the logarithm of the value.
-        low, high
-            The natural bounds.
+        With the scale ``"log"``, it integrates to 1 over the logarithm of the value.
         """
         natural = np.asarray(value, dtype=np.float64)
         at_home = self._cut(low, high).logpdf(_TO_HOME[self.home](natural))
@@ -146,54 +131,34 @@ def _log_slope(scale: Scale, value: NDArray[np.float64]) -> NDArray[np.float64]:
             return np.zeros_like(value)
 
 
-def parse_population(value: object, parameter: Parameter, where: str, problems: Problems) -> Population | None:
-    """Read a number, or a text such as ``lognormal:0.8,0.5``.
+def parse_population(value: object, parameter: Parameter, where: str, problems: Problems) -> Distribution | None:
+    """Read how simulated people differ: a number, or a text such as ``lognormal:0.8,0.5``.
 
-    Parameters
-    ----------
-    value
-        What the user gave.
-    parameter
-        The parameter that is drawn; it must accept every value that can come.
-    where
-        The place, for messages.
-    problems
-        Takes what is wrong. Then nothing is returned.
+    The parameter must accept every value that can come. What is wrong goes to ``problems``, and nothing is returned.
     """
-    population = _parsed(value)
-    if population is None or not _fits(population, parameter):
-        advice = "Take a tiny value for none at all, such as 1e-6." if value in (0, "0") else ""
-        problems.add(where, value, allowed_populations(parameter), advice)
-        return None
-    return population
+    found = _parsed(value)
+    if found is not None and _fits(found, parameter):
+        return found
+    advice = "Take a tiny value for none at all, such as 1e-6." if value in (0, "0") else ""
+    problems.add(where, value, allowed_populations(parameter), advice)
+    return None
 
 
-def parse_prior(value: object, parameter: Parameter, where: str, problems: Problems) -> Population | None:
-    """Read the prior of a parameter that is fitted: a text such as ``lognormal:0.5,1``.
+def parse_prior(value: object, parameter: Parameter, where: str, problems: Problems) -> Distribution | None:
+    """Read the prior of a parameter that is fitted, as :func:`parse_population` reads a population.
 
-    Parameters
-    ----------
-    value
-        What the user gave.
-    parameter
-        The parameter; the prior must suit its scale, and is cut off at its bounds.
-    where
-        The place, for messages.
-    problems
-        Takes what is wrong. Then nothing is returned.
+    It must suit the scale of search, and is cut off at the bounds.
     """
-    population = _parsed(value)
-    if population is None or not _suits(population, parameter.scale):
-        forms = ", ".join(FORMS[kind] for kind in PRIOR_KINDS[parameter.scale])
-        advice = (
-            "A value that is not fitted is written fixed = ..." if population and population.kind == "fixed" else ""
-        )
-        problems.add(where, value, f"{forms}; SD above 0, up to {WIDEST:g}; LOW below HIGH", advice)
-        return None
-    return population
+    found = _parsed(value)
+    if found is not None and _suits(found, parameter.scale):
+        return found
+    forms = ", ".join(FORMS[kind] for kind in PRIOR_KINDS[parameter.scale])
+    advice = "A value that is not fitted is written fixed = ..." if found and found.kind == "fixed" else ""
+    problems.add(where, value, f"{forms}; SD above 0, up to {WIDEST:g}; LOW below HIGH", advice)
+    return None
 
 
-def _suits(prior: Population, scale: Scale) -> bool:
+def _suits(prior: Distribution, scale: Scale) -> bool:
     """Say whether a prior has a density on the scale of search."""
     first, second = prior.first, prior.second
     if prior.kind not in PRIOR_KINDS[scale] or not (math.isfinite(first) and math.isfinite(second)):
@@ -209,7 +174,7 @@ def allowed_populations(parameter: Parameter) -> str:
     return f"{parameter.allowed}, or drawn for each person: {', '.join(forms)}{spread}"
 
 
-def _parsed(value: object) -> Population | None:
+def _parsed(value: object) -> Distribution | None:
     if isinstance(value, str):
         kind, colon, numbers = value.strip().rpartition(":")
         values = [_number(text) for text in numbers.split(",")]
@@ -217,11 +182,11 @@ def _parsed(value: object) -> Population | None:
         if len(given) != len(values):
             return None
         if not colon and len(given) == 1:
-            return Population("fixed", given[0])
+            return Distribution("fixed", given[0])
         named = next((known for known in FORMS if known == kind), None)
-        return Population(named, *given) if named and len(given) == 2 else None
+        return Distribution(named, *given) if named and len(given) == 2 else None
     if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
-        return Population("fixed", float(value))
+        return Distribution("fixed", float(value))
     return None
 
 
@@ -232,7 +197,7 @@ def _number(text: str) -> float | None:
         return None
 
 
-def _fits(population: Population, parameter: Parameter) -> bool:
+def _fits(population: Distribution, parameter: Parameter) -> bool:
     first, second = population.first, population.second
     if not parameter.accepts(first):
         return False

@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
-from holmes_fit._support.errors import InputError, Problem, Problems, Quoted, check_kind, plain
-from holmes_fit.fitting.plan import Plan, code_identity, plan_fit
-from holmes_fit.groups.pooling.priors import GroupPrior
-from holmes_fit.groups.pooling.sampling import Sampling
-from holmes_fit.groups.pooling.settings import prior_of, sampling_of
-from holmes_fit.models.registry import Model, Observer, check_count, find_model
-from holmes_fit.runs.cohorts import cohort_of
-from holmes_fit.runs.folder import HasRun, Run, open_run, run_of
-from holmes_fit.runs.records import Key
+from holmes_fit._support.errors import InputError, Problem, Problems, Quoted, check_kind
+from holmes_fit.fitting.request import Request, request_fit
+from holmes_fit.groups.pooling.priors import GroupPrior, prior_of
+from holmes_fit.groups.pooling.sampling import Sampling, sampling_of
+from holmes_fit.models.registry import Observer, check_count, find_model
+from holmes_fit.runs.fitted import FittedRun, fitted_run
+from holmes_fit.runs.folder import HasRun, Run, open_run
+from holmes_fit.runs.identity import code_identity
+from holmes_fit.settings.distributions import Distribution
 from holmes_fit.settings.pooling import PoolingSettings
-from holmes_fit.settings.populations import Population
 from holmes_fit.settings.preset import Preset, load_preset
-from holmes_fit.studies.recovery.group_study import GroupPlan, plan_groups
-from holmes_fit.studies.recovery.people import Copied, Generated, Sequences, simulate_people
+from holmes_fit.studies.recovery.group_study import GroupSetup, set_up_groups
 from holmes_fit.studies.recovery.pooled import pooling_keys
+from holmes_fit.studies.recovery.sequences import Copied, Generated, Sequences, simulate_people
 from holmes_fit.studies.recovery.truths import (
     Origin,
     Truth,
@@ -46,34 +43,16 @@ KIND = "recovery"
 
 
 @dataclass(frozen=True)
-class RecoveryPlan:
-    """A recovery study. Get one from :func:`plan_recovery`, which checks it.
+class RecoverySetup:
+    """A recovery study. Get one from :func:`set_up_recovery`, which checks it."""
 
-    Parameters
-    ----------
-    truths
-        The people, by the model that they follow.
-    origin
-        Where their parameters come from.
-    population
-        Those of their parameters that are not drawn from the fitting prior.
-    fits
-        How everyone is fitted, with all models; a cohort for each model that people follow.
-    prior, sampling
-        Of the models of groups.
-    groups
-        The cohorts by which pooling is calibrated, if it is.
-    seed
-        Chooses all draws.
-    """
-
-    truths: Mapping[str, Sequence[Truth]]
-    origin: Origin
-    population: Mapping[str, Population]
-    fits: Mapping[str, Plan]
-    prior: GroupPrior
+    truths: Mapping[str, Sequence[Truth]]  # the people, by the model that they follow
+    origin: Origin  # where their parameters come from
+    population: Mapping[str, Distribution]  # those of their parameters that are not drawn from the fitting prior
+    fits: Mapping[str, Request]  # of everyone with all models; a cohort for each model that people follow
+    prior: GroupPrior  # of the models of groups
     sampling: Sampling
-    groups: GroupPlan | None
+    groups: GroupSetup | None  # the cohorts by which pooling is calibrated, if it is
     seed: int
 
     @property
@@ -90,7 +69,7 @@ class RecoveryPlan:
         """By model, whether its truths are drawn from the fitting prior, so that calibration can be judged."""
         if self.origin == "posterior":
             return dict.fromkeys(self.models, False)
-        return {model: follows_prior(plan.spaces[model], self.population) for model, plan in self.fits.items()}
+        return {model: follows_prior(request.spaces[model], self.population) for model, request in self.fits.items()}
 
     @property
     def label(self) -> str:
@@ -99,12 +78,7 @@ class RecoveryPlan:
 
     def open(self, out: str | PathLike[str], command: str = "holmes_fit.recover") -> AbstractContextManager[Run]:
         """Open the folder of the study, a new one or one in which the same was begun."""
-        about = {
-            "command": command,
-            "label": self.label,
-            "python": platform.python_version(),
-            "follows_prior": self.follows_prior,
-        }
+        about = {**next(iter(self.fits.values())).about(command), "follows_prior": self.follows_prior}
         return open_run(out, identity=self.identity(), about=about, keys=pooling_keys(self.models))
 
     def identity(self) -> dict[str, object]:
@@ -112,7 +86,7 @@ class RecoveryPlan:
         first = next(iter(self.fits.values())).identity()
         return {
             "kind": KIND,
-            "trials": {model: plan.identity()["trials"] for model, plan in self.fits.items()},
+            "trials": {model: request.identity()["trials"] for model, request in self.fits.items()},
             "subjects": {model: len(truths) for model, truths in self.truths.items()},
             "truths": self.origin,
             "population": {name: str(population) for name, population in self.population.items()},
@@ -123,7 +97,7 @@ class RecoveryPlan:
         }
 
 
-def plan_recovery(
+def set_up_recovery(
     protocol: Protocol | str | Path | None = None,
     *,
     like: Cohort | None = None,
@@ -137,14 +111,8 @@ def plan_recovery(
     seed: int = 0,
     observer: Observer | None = None,
     sampling: Sampling | None = None,
-) -> RecoveryPlan:
-    """Check what is asked for, and simulate the people. The parameters are those of :func:`holmes_fit.recover`.
-
-    Raises
-    ------
-    InputError
-        Naming everything that cannot be used.
-    """
+) -> RecoverySetup:
+    """Check what is asked for, and simulate the people. The parameters are those of :func:`holmes_fit.recover`."""
     problems = Problems()
     if subjects is not None:
         check_count("subjects", subjects, problems)
@@ -155,11 +123,11 @@ def plan_recovery(
     check_kind("sampling", sampling, Sampling | None, "a Sampling", problems)
     _check_source(protocol, like, from_run, problems)
     problems.raise_if_any()
-    fitted = None if from_run is None else _Fitted(run_of(from_run))
+    fitted = None if from_run is None else fitted_run(from_run)
     settings = _preset(preset, fitted)
     sequences = _sequences(protocol, like, fitted, seed)
-    chosen = MODELS_BY_DEFAULT if fitted is None else fitted.models
-    template = plan_fit(
+    chosen = MODELS_BY_DEFAULT if fitted is None else _latent_cause_models(fitted)
+    template = request_fit(
         Cohort(sequences.protocol, pd.DataFrame(), (), pd.DataFrame()),  # nobody is simulated before all is checked
         chosen if models is None else models,
         preset=settings,
@@ -169,37 +137,37 @@ def plan_recovery(
     )
     spread = check_population(population or {}, template.models, problems)
     if fitted is not None:
-        fitted.check_models([model.name for model in template.models], problems)
+        _check_fitted(fitted, [model.name for model in template.models], problems)
     problems.raise_if_any()
     names = like.subjects["subject"].astype(str).tolist() if like is not None else []
     truths = {}
     for model in template.models:
         if fitted is not None:
-            truths[model.name] = fitted.truths(model, subjects, seed)
+            truths[model.name] = posterior_truths(fitted, model.name, subjects, seed=seed)
         else:
             n = SUBJECTS if subjects is None else subjects
             space = template.spaces[model.name]
             truths[model.name] = draw_truths(space, n, seed=seed, population=spread, like=names)
     origin: Origin = "posterior" if fitted else "population" if spread else "prior"
     fits = {name: replace(template, cohort=_cohort(people, sequences, template)) for name, people in truths.items()}
-    of_groups = plan_groups(next(iter(fits.values())), groups) if groups else None
+    of_groups = set_up_groups(next(iter(fits.values())), groups) if groups else None
     prior = prior_of(template.preset.pooling)
-    return RecoveryPlan(truths, origin, spread, fits, prior, sampling or _sampling(template), of_groups, seed)
+    return RecoverySetup(truths, origin, spread, fits, prior, sampling or _sampling(template), of_groups, seed)
 
 
-def _sampling(plan: Plan) -> Sampling:
+def _sampling(request: Request) -> Sampling:
     """Return how the preset has groups sampled; for a first look, no longer than a first look needs."""
-    said = plan.preset.pooling
-    if plan.label and said == PoolingSettings():
-        return Sampling(chains=2, tune=300, draws=500, seed=plan.seed)
-    return sampling_of(said, plan.seed)
+    said = request.preset.pooling
+    if request.label and said == PoolingSettings():
+        return Sampling(chains=2, tune=300, draws=500, seed=request.seed)
+    return sampling_of(said, request.seed)
 
 
-def _cohort(people: Sequence[Truth], sequences: Sequences, plan: Plan) -> Cohort:
+def _cohort(people: Sequence[Truth], sequences: Sequences, request: Request) -> Cohort:
     """Simulate people who are such observers as the fit takes them to be."""
-    likelihood = plan.preset.likelihood
+    likelihood = request.preset.likelihood
     averaged = likelihood.replicates if likelihood.kind == "expected" else 1
-    return simulate_people(people, sequences, seed=plan.seed, observer=plan.observer, averaged=averaged)
+    return simulate_people(people, sequences, seed=request.seed, observer=request.observer, averaged=averaged)
 
 
 def _check_source(protocol: object, like: object, from_run: object, problems: Problems) -> None:
@@ -211,7 +179,7 @@ def _check_source(protocol: object, like: object, from_run: object, problems: Pr
 
 
 def _sequences(
-    protocol: Protocol | str | Path | None, like: Cohort | None, fitted: _Fitted | None, seed: int
+    protocol: Protocol | str | Path | None, like: Cohort | None, fitted: FittedRun | None, seed: int
 ) -> Sequences:
     if fitted is not None:
         return Copied(fitted.cohort)
@@ -226,7 +194,7 @@ def _sequences(
     return Generated(loaded, seed)
 
 
-def _preset(preset: str | Path | Preset | None, fitted: _Fitted | None) -> Preset:
+def _preset(preset: str | Path | Preset | None, fitted: FittedRun | None) -> Preset:
     if isinstance(preset, Preset):
         return preset
     if preset is None and fitted is not None:
@@ -234,38 +202,15 @@ def _preset(preset: str | Path | Preset | None, fitted: _Fitted | None) -> Prese
     return load_preset(preset or "default")
 
 
-class _Fitted:
-    """What a fitted run says about how it was fitted, and to whom."""
+def _latent_cause_models(fitted: FittedRun) -> tuple[str, ...]:
+    """Return the models to recover unless others are asked for: those with latent causes, or all if there are none."""
+    return tuple(name for name in fitted.models if find_model(name).uses_particles) or fitted.models
 
-    def __init__(self, run: Run):
-        self.run = run
-        identity: Any = run.manifest.identity
-        if identity.get("kind") != "fit":
-            where = f"folder {plain(str(run.root), limit=200)}"
-            raise InputError([Problem(where, "a run of something else", "a run of holmes-fit fit")])
-        self.preset = Preset.model_validate(identity["preset"])
-        self.observer = Observer(**identity["observer"])
-        self.cohort = cohort_of(run)
-        self._all = tuple(identity["models"])
 
-    @property
-    def models(self) -> tuple[str, ...]:
-        """The models to recover unless others are asked for: those with latent causes, or all if there are none."""
-        return tuple(name for name in self._all if find_model(name).uses_particles) or self._all
-
-    def truths(self, model: Model, subjects: int | None, seed: int) -> list[Truth]:
-        """Return people with values from the run, as many as were fitted unless another number is asked for."""
-        n = len(self._people(model.name)) if subjects is None else subjects
-        return posterior_truths(self.run, self.preset.space(model), n, seed=seed)
-
-    def _people(self, model: str) -> list[Key]:
-        keys = [key for key in self.run.manifest.keys if key[0] == model]
-        return [key for key in keys if (record := self.run.load_record(key)) is not None and not record.error]
-
-    def check_models(self, models: Sequence[str], problems: Problems) -> None:
-        for name in models:
-            if name not in self._all:
-                problems.add("argument models", name, f"a model of the run: {', '.join(self._all)}")
-            elif not self._people(name):
-                advice = "Give the command of the fit again, and it goes on where it was."
-                problems.add(f"model {name}", Quoted("nobody who was fitted with it"), "a complete run", advice)
+def _check_fitted(fitted: FittedRun, models: Sequence[str], problems: Problems) -> None:
+    for name in models:
+        if name not in fitted.models:
+            problems.add("argument models", name, f"a model of the run: {', '.join(fitted.models)}")
+        elif not fitted.people(name):
+            advice = "Give the command of the fit again, and it goes on where it was."
+            problems.add(f"model {name}", Quoted("nobody who was fitted with it"), "a complete run", advice)

@@ -19,15 +19,7 @@ MOST_PEOPLE = "three in four people follow the same model"
 
 
 def recommendation(table: pd.DataFrame, power: pd.DataFrame) -> str:
-    """Return what to do, in one sentence.
-
-    Parameters
-    ----------
-    table
-        ``plan.csv``.
-    power
-        ``plan_power.csv``.
-    """
+    """Return what to do, in one sentence."""
     parts = [text for text in (_about_models(power), _about_people(table)) if text]
     sentence = "; ".join(parts)
     return f"{sentence[:1].upper()}{sentence[1:]}."
@@ -41,10 +33,8 @@ def summary(table: pd.DataFrame, power: pd.DataFrame, label: str = "") -> str:
 def weakest(power: pd.DataFrame, frequency: float) -> pd.DataFrame:
     """Return the power to tell the models whichever of them is the true one: the lowest over all pairs.
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row for each number of trials and group size: ``trials``, ``group_size``, ``power``, ``lower``, ``upper``.
+    There is a row for each number of trials and group size: ``trials``, ``group_size``, ``power``, ``lower``,
+    ``upper``.
     """
     own = power[power["frequency"] == frequency]
     lowest = own.loc[own.groupby(["trials", "group_size"])["power"].idxmin()]

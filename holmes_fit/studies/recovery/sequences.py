@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol as Interface
 
 import numpy as np
 import pandas as pd
@@ -19,17 +18,6 @@ from holmes_fit.trials.protocols.generators import generate_trials
 from holmes_fit.trials.protocols.schema import Protocol
 
 NOT_COPIED = ("choice", "excluded_choice", "subject")
-
-
-class Sequences(Interface):
-    """Where the trials of simulated people come from."""
-
-    @property
-    def protocol(self) -> Protocol: ...
-
-    def trials_of(self, truth: Truth) -> pd.DataFrame:
-        """Return a person's trials in the tidy form; ``choice`` is anything, and missing where no answer is given."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -67,6 +55,10 @@ class Copied:
         return trials[kept].reset_index(drop=True).assign(choice=trials["choice"].array)
 
 
+# Where the trials of simulated people come from. An answer is missing where none is given, and anything elsewhere.
+Sequences = Generated | Copied
+
+
 def simulate_people(
     truths: Sequence[Truth],
     sequences: Sequences,
@@ -74,28 +66,15 @@ def simulate_people(
     seed: int,
     observer: Observer | None = None,
     averaged: int = 1,
-    progress: Callable[[int, int], None] | None = None,
 ) -> Cohort:
-    """Let people with known parameters answer.
+    """Let people with known parameters answer the trials of some sequences; no fit uses the same draws.
 
-    Parameters
-    ----------
-    truths
-        The people.
-    sequences
-        Where their trials come from.
-    seed
-        Chooses all draws, with the names of the people. No fit uses the same ones.
-    observer
-        How their own filters are run.
-    averaged
-        The number of filters whose predictions are averaged before an answer: 1, except for averaged observers.
-    progress
-        Called with the number of people done and their total.
+    ``averaged`` is the number of filters whose predictions are averaged before an answer: 1, except for averaged
+    observers.
     """
     protocol = sequences.protocol
     tables = []
-    for done, truth in enumerate(truths, start=1):
+    for truth in truths:
         trials = sequences.trials_of(truth)
         trials.insert(0, "subject", truth.subject)
         if SOURCE not in trials and SOURCE not in protocol.required_columns:
@@ -107,6 +86,4 @@ def simulate_people(
         )
         trials["choice"] = pd.arrays.IntegerArray(chosen, trials["choice"].isna().to_numpy())
         tables.append(trials)
-        if progress is not None:
-            progress(done, len(truths))
     return build_cohort(pd.concat(tables, ignore_index=True), protocol)

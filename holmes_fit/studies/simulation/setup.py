@@ -1,4 +1,4 @@
-"""What is to be simulated: the arguments, checked all at once and turned into a plan."""
+"""What is to be simulated: the arguments, checked all at once."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from holmes_fit._support.errors import InputError, Problems, Quoted, check_kind, nearest
-from holmes_fit.models.parameters import Parameter
+from holmes_fit._support.errors import Problems, Quoted, check_kind, nearest
 from holmes_fit.models.registry import Model, Observer, check_count, find_model, is_number
-from holmes_fit.models.responses import response_parameters
-from holmes_fit.settings.populations import Population, parse_population
+from holmes_fit.settings.distributions import Distribution, parse_population
+from holmes_fit.settings.entries import parameters_of
 from holmes_fit.trials.protocols.catalogue import load_protocol
 from holmes_fit.trials.protocols.schema import Protocol
 
@@ -27,23 +26,18 @@ class Person:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Setup:
     """What all people have in common. ``populations`` are by group; everyone's is ``None`` without groups."""
 
     protocol: Protocol
     shares: dict[str, float]
-    populations: dict[str | None, dict[str, Population]]
+    populations: dict[str | None, dict[str, Distribution]]
     missed: float
     seed: int
     observer: Observer
 
 
-def parameters_of(model: Model) -> tuple[Parameter, ...]:
-    """Return the parameters of a model and of the choices that it makes."""
-    return (*model.parameters, *response_parameters(model.predicts_choices))
-
-
-def make_plan(
+def set_up(
     protocol: Protocol | str | Path,
     model: str,
     subjects: int,
@@ -53,7 +47,7 @@ def make_plan(
     missed: float,
     seed: int,
     observer: Observer | None,
-) -> tuple[Plan, list[Person]]:
+) -> tuple[Setup, list[Person]]:
     """Return what is to be done, or raise everything that is wrong with the arguments."""
     loaded = protocol if isinstance(protocol, Protocol) else load_protocol(protocol)
     problems = Problems()
@@ -77,8 +71,8 @@ def make_plan(
         problems.add("argument missed", missed, "a probability, from 0 to less than 1")
     check_count("seed", seed, problems, least=0)
     problems.raise_if_any()
-    plan = Plan(loaded, dict(shares), populations, float(missed), int(seed), observer or Observer())
-    return plan, list(_people(sizes))
+    setup = Setup(loaded, dict(shares), populations, float(missed), int(seed), observer or Observer())
+    return setup, list(_people(sizes))
 
 
 def _people(sizes: Mapping[str | None, int]) -> Iterator[Person]:
@@ -93,10 +87,8 @@ def _people(sizes: Mapping[str | None, int]) -> Iterator[Person]:
 def _checked_models(shares: Sequence[tuple[str, float]], is_mix: bool, problems: Problems) -> list[Model]:
     models = []
     for name, share in shares:
-        try:
+        with problems.collected():
             models.append(find_model(name))
-        except InputError as error:
-            problems.found.extend(error.problems)
         if not is_number(share) or not 0 <= share <= 1:
             problems.add("argument mix", Quoted(f"{name}={share}"), "a share from 0 to 1")
     total = sum(share for _, share in shares if is_number(share))
@@ -122,11 +114,11 @@ def _check_groups(protocol: Protocol, groups: Mapping[str, int] | None, subjects
 
 def _checked_values(
     values: Mapping[str, float | str], models: list[Model], groups: list[str | None], problems: Problems
-) -> dict[str | None, dict[str, Population]]:
+) -> dict[str | None, dict[str, Distribution]]:
     """Return the populations of each group, those of its own before those of everyone."""
     known = {parameter.name: parameter for model in models for parameter in parameters_of(model)}
-    for_all: dict[str, Population] = {}
-    of_group: dict[str | None, dict[str, Population]] = {group: {} for group in groups}
+    for_all: dict[str, Distribution] = {}
+    of_group: dict[str | None, dict[str, Distribution]] = {group: {} for group in groups}
     for name, value in values.items():
         group, _, parameter = str(name).rpartition(".")
         if group and group not in groups:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -14,10 +13,8 @@ from holmes_fit.studies.recovery.calibration import FAILS, NO_TEST, TOO_FEW
 from holmes_fit.studies.recovery.estimates import measure_of
 from holmes_fit.studies.recovery.pooled import pooling_notes
 from holmes_fit.studies.recovery.power import RULES
+from holmes_fit.studies.recovery.results import Recovery
 from holmes_fit.studies.recovery.statistics import Estimate
-
-if TYPE_CHECKING:
-    from holmes_fit.studies.recovery.study import Recovery
 
 CRITERIA = {"evidence": "their own evidence", "pooled": "the mixture of everyone"}
 ENOUGH_POWER = 0.8

@@ -10,64 +10,34 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
 
 from holmes_fit._support.errors import InputError, Problems, Quoted, check_kind, nearest
-from holmes_fit._support.study_files import PACKAGE
 from holmes_fit.fitting.lattice.task import Task
 from holmes_fit.fitting.person import ENOUGH_REPLICATES
-from holmes_fit.models.registry import MODELS, Model, Observer, check_count
+from holmes_fit.models.registry import MODELS, Model, Observer, check_count, descriptions
+from holmes_fit.runs.described import ABOUT
 from holmes_fit.runs.folder import Run, open_run
+from holmes_fit.runs.identity import code_about, code_identity
 from holmes_fit.runs.records import Key
 from holmes_fit.settings.preset import Preset, load_preset, with_fixed
 from holmes_fit.settings.spaces import Space
 from holmes_fit.trials.cohorts import Cohort, Learner
 
-# What a result depends on, beside the data and the settings: these files, and no others.
-CODE = (
-    "fitting/lattice/*.py",
-    "fitting/optimum.py",
-    "fitting/person.py",
-    "fitting/search.py",
-    "likelihood/*.py",
-    "models/*.py",
-    "models/filters/*.py",
-    "settings/*.py",
-    "trials/cohorts.py",
-    "trials/observations.py",
-)
-PACKAGES = ("numba", "numpy", "optuna", "pandas", "scipy")
 FIRST_LOOK = "a first look: few replicates. Do not report these numbers; fit with the default preset for that."
 
 
 @dataclass(frozen=True)
-class Plan:
-    """Who is fitted with what, and how. Get one from :func:`plan_fit`, which checks it.
+class Request:
+    """Who is fitted with what, and how. Get one from :func:`request_fit`, which checks it."""
 
-    Parameters
-    ----------
-    cohort
-        The data.
-    models
-        In the order in which tables list them.
-    spaces
-        What is searched, by the name of the model.
-    preset
-        Its settings, with what was fixed on top.
-    observer
-        How the filters are run.
-    seed
-        Chooses all draws.
-    """
-
-    cohort: Cohort
-    models: tuple[Model, ...]
-    spaces: Mapping[str, Space]
-    preset: Preset
-    observer: Observer
-    seed: int
+    cohort: Cohort  # the data
+    models: tuple[Model, ...]  # in the order in which tables list them
+    spaces: Mapping[str, Space]  # what is searched, by the name of the model
+    preset: Preset  # its settings, with what was fixed on top
+    observer: Observer  # how the filters are run
+    seed: int  # chooses all draws
 
     @cached_property
     def people(self) -> dict[str, tuple[Learner, ...]]:
@@ -97,8 +67,12 @@ class Plan:
 
     def open(self, out: str | PathLike[str], command: str = "holmes_fit.fit") -> AbstractContextManager[Run]:
         """Open the run folder, a new one or one in which the same was begun; see :func:`holmes_fit.runs.open_run`."""
-        about = {"command": command, "label": self.label, "python": platform.python_version()}
-        return open_run(out, identity=self.identity(), about=about, keys=self.keys)
+        return open_run(out, identity=self.identity(), about=self.about(command), keys=self.keys)
+
+    def about(self, command: str) -> dict[str, object]:
+        """Return what else is worth knowing of a run, such as what people are told of its models."""
+        words = {ABOUT: descriptions(self.models)}
+        return {"command": command, "label": self.label, "python": platform.python_version(), **code_about(), **words}
 
     def identity(self) -> dict[str, object]:
         """Return everything that the results depend on."""
@@ -115,17 +89,7 @@ class Plan:
         }
 
 
-def code_identity() -> dict[str, object]:
-    """Return what results depend on beside data and settings: the code, and the packages that it computes with."""
-    files = [path for pattern in CODE for path in sorted(PACKAGE.glob(pattern))]
-    return {
-        "holmes_fit": version("holmes-fit"),
-        "code": _digest(b"\0".join(path.read_bytes() for path in files)),
-        "packages": {name: version(name) for name in PACKAGES},
-    }
-
-
-def plan_fit(
+def request_fit(
     cohort: Cohort,
     models: Sequence[str] = ("flat", "holmes"),
     *,
@@ -133,14 +97,8 @@ def plan_fit(
     fix: Mapping[str, float] | None = None,
     seed: int = 0,
     observer: Observer | None = None,
-) -> Plan:
-    """Check what is asked for. The parameters are those of :func:`holmes_fit.fit`.
-
-    Raises
-    ------
-    InputError
-        Naming everything that cannot be used.
-    """
+) -> Request:
+    """Check what is asked for. The parameters are those of :func:`holmes_fit.fit`."""
     problems = Problems()
     if not isinstance(cohort, Cohort):
         problems.add("argument cohort", cohort, "a cohort", "holmes_fit.read_cohort returns one from a CSV.")
@@ -155,7 +113,7 @@ def plan_fit(
     if fix:
         settings = with_fixed(settings, fix, chosen)
     spaces = {model.name: settings.space(model) for model in chosen}
-    return Plan(cohort, chosen, spaces, settings, observer or Observer(), int(seed))
+    return Request(cohort, chosen, spaces, settings, observer or Observer(), int(seed))
 
 
 def _models(names: Sequence[str], problems: Problems) -> tuple[Model, ...]:
