@@ -7,9 +7,9 @@ interval of the frequency must hold the true one nine times in ten. And estimate
 held against the truth.
 
 People of a sequence see the same trials, and take filters of their own from a pool so large that they hardly share any.
-Run with ``python -m benchmarks.group_calibration``; ``--only`` does one of the tasks. What is done of a sequence is
-kept in reports/pooling/calibration at once; stopped, the same command goes on with what is missing, on any machine. The
-tables that are made from it are in reports/pooling.
+Run with ``python -m benchmarks.group_calibration``; ``--only`` does one of the tasks. Groups of a sequence, then
+the mixtures of its sets, are kept in reports/pooling/calibration as soon as they are there; stopped, the same command
+goes on with what is missing, on any machine. The tables that are made from it are in reports/pooling.
 """
 
 from __future__ import annotations
@@ -48,14 +48,11 @@ FAMILY = 0.01  # false alarms over all cells together
 ENDS = (0.05, 0.95)  # of the interval of a frequency
 MIXTURE_SAMPLING = Sampling(chains=2, tune=300, draws=500)
 RESAMPLES = 2000
-NOISY = 0.5  # nats of Monte Carlo error of a log evidence
 KEPT = ROOT / "reports" / "pooling"
-KINDS = ("people", "mixtures", "groups")
 
 
-def do_sequence(job: tuple[str, int]) -> dict[str, Rows]:
-    """Simulate, fit, pool and mix the people of all sets of one sequence of trials."""
-    task, sequence = job
+def studies_of(task: str, sequence: int) -> list[GroupStudy]:
+    """Return a study of each model on one sequence of trials."""
     preset = load_preset("default")
     learners = shared_learners(task, SEED + sequence)
     studies = []
@@ -63,39 +60,51 @@ def do_sequence(job: tuple[str, int]) -> dict[str, Rows]:
         space = preset.space(find_model(model))
         pool = FilterPool(space, learners, FILTERS)
         studies.append(GroupStudy(SharedTraces(space, learners, pool, preset.likelihood), people_each=PEOPLE))
-    found: dict[str, Rows] = {"groups": [], "people": [], "mixtures": []}
-    for number in range(SETS[task]):
-        who = {"task": task, "sequence": sequence, "set": number}
-        for kind, rows in do_set(studies, [SEED, sequence, number], mixed=number < MIXED[task]).items():
-            found[kind] += [who | row for row in rows]
-    return found
+    return studies
 
 
-def do_set(studies: Sequence[GroupStudy], seed: Sequence[int], *, mixed: bool) -> dict[str, Rows]:
-    """Simulate a cohort of each model, pool both, and mix their people if asked to."""
-    found: dict[str, Rows] = {"groups": [], "people": [], "mixtures": []}
-    people = []
-    for source, study in enumerate(studies):
-        rng = np.random.default_rng([*seed, source])
-        group = study.draw_group(rng)
-        truth, learners = study.people(group, rng)
-        people.append(learners)
-        fits = [_fit(studies, learners[i], [*seed, source, i], source) for i in range(PEOPLE)]
+def pool_sequence(job: tuple[str, int]) -> dict[str, Rows]:
+    """Fit and pool a cohort of each model, for all sets of a sequence.
+
+    Pooling takes no errors of evidences, which are most of the work of a fit.
+    """
+    task, sequence = job
+    studies = studies_of(task, sequence)
+    found: dict[str, Rows] = {"groups": [], "people": []}
+    for number, (source, study) in product(range(SETS[task]), enumerate(studies)):
+        seed = [SEED, sequence, number]
+        group, truth, learners, rng = cohort_of(study, seed, source)
+        fits = [fit(study, learners[i], [*seed, source, i, source], with_error=False) for i in range(PEOPLE)]
         cohort = study.pooled(group, truth, fits, rng)
-        found["groups"] += group_rows(MODELS[source], _names(study), cohort)
-        found["people"] += person_rows(MODELS[source], _names(study), cohort)
-    if mixed:
-
-        @cache
-        def both(person: int, source: int) -> list[Posterior]:
-            return [_fit(studies, people[source][person], [*seed, source, person], i) for i in range(len(studies))]
-
-        found["mixtures"] = mixture_rows(both, np.random.default_rng([*seed, len(studies)]))
+        who = {"task": task, "sequence": sequence, "set": number}
+        found["groups"] += [who | row for row in group_rows(MODELS[source], _names(study), cohort)]
+        found["people"] += [who | row for row in person_rows(MODELS[source], _names(study), cohort)]
     return found
 
 
-def _fit(studies: Sequence[GroupStudy], person: Any, seed: Sequence[int], model: int) -> Posterior:
-    return studies[model].traces.fit(person, np.random.default_rng([*seed, model]))
+def mix_set(job: tuple[str, int, int]) -> Rows:
+    """Mix the people of a set, who are those that were pooled."""
+    task, sequence, number = job
+    studies, seed = studies_of(task, sequence), [SEED, sequence, number]
+    people = [cohort_of(study, seed, source)[2] for source, study in enumerate(studies)]
+
+    @cache
+    def both(person: int, source: int) -> list[Posterior]:
+        return [fit(study, people[source][person], [*seed, source, person, i]) for i, study in enumerate(studies)]
+
+    who = {"task": task, "sequence": sequence, "set": number}
+    return [who | row for row in mixture_rows(both, np.random.default_rng([*seed, len(studies)]))]
+
+
+def cohort_of(study: GroupStudy, seed: Sequence[int], source: int) -> tuple[Any, Any, Any, np.random.Generator]:
+    """Return a group, the truth about its people, and these, with the draws that are still to come."""
+    rng = np.random.default_rng([*seed, source])
+    group = study.draw_group(rng)
+    return group, *study.people(group, rng), rng
+
+
+def fit(study: GroupStudy, person: Any, seed: Sequence[int], with_error: bool = True) -> Posterior:
+    return study.traces.fit(person, np.random.default_rng(seed), with_error)
 
 
 def _names(study: GroupStudy) -> list[str]:
@@ -120,7 +129,7 @@ def person_rows(model: str, parameters: Sequence[str], cohort: GroupCohort) -> R
         row |= {name: float(getattr(cohort, name)[person, place]) for name in ("truth", "separate", "pooled")}
         for name in ("separate", "pooled"):
             row[f"{name}_covers"] = bool(abs(getattr(cohort, f"{name}_below")[person, place] - 0.5) <= 0.475)
-        rows.append(row | {"evidence_error": float(cohort.evidence_error[person])})
+        rows.append(row)
     return rows
 
 
@@ -192,31 +201,26 @@ def mixture_measures(own: pd.DataFrame) -> dict[str, Any]:
     return row | {"people_told_right": own["right"].mean()}
 
 
-def check_table(groups: pd.DataFrame, people: pd.DataFrame, mixtures: pd.DataFrame) -> pd.DataFrame:
-    """Return whether NUTS has done its work, and how noisy the likelihoods were: a row a task and model."""
+def check_table(groups: pd.DataFrame, mixtures: pd.DataFrame) -> pd.DataFrame:
+    """Return whether NUTS has done its work: a row a task and model."""
     chains = groups.drop_duplicates(["task", "model", "sequence", "set"])
     chains = pd.concat([chains.assign(of=chains["task"] + ", " + chains["model"]), mixtures.assign(of="mixtures")])
     found = chains.groupby("of")
-    table = pd.DataFrame(
-        {
-            "sampled": found.size(),
-            "with_divergences": found["divergences"].agg(lambda own: int((own > 0).sum())),
-            "median_r_hat": found["r_hat"].median(),
-            "median_ess": found["ess"].median(),
-            "lowest_ess": found["ess"].min(),
-        }
-    )
-    errors = people.drop_duplicates(["task", "model", "sequence", "set", "person"])
-    for (task, model), own in errors.groupby(["task", "model"])["evidence_error"]:
-        table.loc[f"{task}, {model}", ["share_noisy", "median_evidence_error"]] = [(own > NOISY).mean(), own.median()]
-    return table.reset_index()
+    measures = {
+        "sampled": found.size(),
+        "with_divergences": found["divergences"].agg(lambda own: int((own > 0).sum())),
+        "median_r_hat": found["r_hat"].median(),
+        "median_ess": found["ess"].median(),
+        "lowest_ess": found["ess"].min(),
+    }
+    return pd.DataFrame(measures).reset_index()
 
 
-def summaries(kept: Kept) -> dict[str, pd.DataFrame]:
+def summaries(pooled: Kept, mixed: Kept) -> dict[str, pd.DataFrame]:
     """Return the tables of what is done so far."""
-    people, mixtures, groups = (kept.tables[kind] for kind in KINDS)
-    checks = check_table(groups, people, mixtures)
-    found = {"sbc_summary": rank_table(groups), "shrinkage": shrinkage_table(people), "checks": checks}
+    people, groups, mixtures = pooled.tables["people"], pooled.tables["groups"], mixed.table
+    found = {"sbc_summary": rank_table(groups), "shrinkage": shrinkage_table(people)}
+    found["checks"] = check_table(groups, mixtures)
     return found | ({"mixture_coverage": by_cell(mixtures, ["condition"], mixture_measures)} if len(mixtures) else {})
 
 
@@ -225,9 +229,18 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=list(SETS), default=list(SETS))
     parser.add_argument("--workers", type=int)
     given = parser.parse_args()
-    kept = Kept(KEPT / "calibration", *KINDS, job=("task", "sequence"), text=["condition"], digits="%.6g")
-    kept.do(do_sequence, [(task, sequence) for task in given.only for sequence in range(SEQUENCES)], given.workers)
-    write_summaries(KEPT, summaries(kept))
+    folder = KEPT / "calibration"
+    pooled = Kept(folder, "people", "groups", job=("task", "sequence"), digits="%.6g")
+    pooled.do(pool_sequence, list(product(given.only, range(SEQUENCES))), given.workers)
+    mixed = Kept(folder, "mixtures", job=("task", "sequence", "set"), text=["condition"], digits="%.6g")
+    mixed.do(mix_set, mixtures_of(given.only), given.workers)
+    write_summaries(KEPT, summaries(pooled, mixed))
+
+
+def mixtures_of(tasks: Sequence[str]) -> list[tuple[str, int, int]]:
+    """Return the sets that are mixed, one of every sequence after the other."""
+    numbers = range(max(MIXED.values()))
+    return [(task, sequence, n) for n, task, sequence in product(numbers, tasks, range(SEQUENCES)) if n < MIXED[task]]
 
 
 if __name__ == "__main__":

@@ -34,15 +34,15 @@ class Posterior(Knowledge):
     of_sets: NDArray[np.float64]  # without each share of the filters, shares x coarse nodes; none if they are exact
 
 
-def posterior_of(explored: Explored) -> Posterior:
-    """Return the posterior that a computed lattice gives."""
+def posterior_of(explored: Explored, with_error: bool = True) -> Posterior:
+    """Return the posterior that a computed lattice gives, and how far its evidence may be off: most of the work."""
     log_prior = log_prior_mass(explored.task.space)
     log_likelihood = explored.on_lattice(explored.log_likelihood)
     log_joint = log_likelihood + log_prior
     log_evidence = float(logsumexp(log_joint))
-    of_sets = [explored.on_lattice(each) for each in explored.of_sets()]
+    of_sets = [explored.on_lattice(each) for each in (explored.of_sets() if with_error else [])]
     evidences = np.array([logsumexp(each + log_prior) for each in of_sets])
-    error, bias = jackknife(log_evidence, evidences)
+    error, bias = jackknife(log_evidence, evidences) if with_error else (np.nan, np.nan)
     coarse = coarse_nodes(explored.learning_shape, explored.response_shape)
     return Posterior(
         axes=explored.task.space.free,

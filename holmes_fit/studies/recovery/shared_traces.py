@@ -96,17 +96,19 @@ class SharedTraces:
     settings: LikelihoodSettings  # how many replicates a fit takes
     observer: Observer = field(default_factory=Observer)  # of people and of fits alike
 
-    def fit(self, learners: tuple[Learner, ...], rng: np.random.Generator) -> Posterior:
-        """Compute the posterior of a person with these trials, as a fit does."""
-        return self.fits(learners, rng, 1)[0]
+    def fit(self, learners: tuple[Learner, ...], rng: np.random.Generator, with_error: bool = True) -> Posterior:
+        """Compute the posterior of a person with these trials, as a fit does; the error of the evidence takes long."""
+        return self.fits(learners, rng, 1, with_error)[0]
 
-    def fits(self, learners: tuple[Learner, ...], rng: np.random.Generator, times: int) -> list[Posterior]:
+    def fits(
+        self, learners: tuple[Learner, ...], rng: np.random.Generator, times: int, with_error: bool = True
+    ) -> list[Posterior]:
         """Compute it several times, from filters that no two of the fits have in common."""
         order = np.argsort(rng.random(self.p_hat.shape[:2]), axis=1)
         replicates = self.settings.replicates
         parts = [order[:, number * replicates : (number + 1) * replicates] for number in range(times)]
         tasks = [SharedTask(learners, self.space, p_hat=self.p_hat, order=part) for part in parts]
-        return [posterior_of(explore(task, replicates)) for task in tasks]
+        return [posterior_of(explore(task, replicates), with_error) for task in tasks]
 
     def simulate(self, position: NDArray[np.float64], name: str, rng: np.random.Generator) -> tuple[Learner, ...]:
         """Return a person with these values, on the scales of search, who has one filter of their own."""
