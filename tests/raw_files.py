@@ -158,16 +158,9 @@ def gorilla_questionnaire_csv() -> bytes:
 
 def gorilla_builder_2_csv() -> bytes:
     """The second task builder: types of responses in place of zones, columns of the spreadsheet marked as such."""
-    head = [
-        "Event Index",
-        "Participant Private ID",
-        "Tree Node Key",
-        "Spreadsheet Row",
-        "Trial Number",
-        "Screen",
-        "Object Name",
-    ]
-    head += ["Response Type", "Response", "Reaction Time", "Correct", "Spreadsheet: cue", "Spreadsheet: answer"]
+    head = ["Event Index", "Participant Private ID", "Tree Node Key", "Spreadsheet Row", "Trial Number", "Screen"]
+    head += ["Object Name", "Response Type", "Response", "Reaction Time", "Correct"]
+    head += ["Spreadsheet: cue", "Spreadsheet: answer"]
     rows: list[list[object]] = []
     for person, private in enumerate(("11", "12")):
         for n, (cue, key, rt, answer) in enumerate(TRIALS[person], start=1):

@@ -234,7 +234,9 @@ def _read_text(content: Content, findings: Findings) -> pd.DataFrame | None:
     findings.problems.found += reading.problems.found
     for note in reading.notes:
         findings.note(content.file, note.removeprefix(f"{content.file}: "))
-    if not len(text) or not check_cells(len(text), len(text.columns), content.file, findings.problems):
+    if not len(text) or not check_cells(
+        len(text) * len(text.columns), len(text.columns), content.file, findings.problems
+    ):
         return None
     columns = {name: column.cells() for name, column in text.columns.items()}
     return pd.DataFrame(columns, index=text.line, dtype="str")
@@ -246,7 +248,7 @@ def _read_json(content: Content, findings: Findings) -> Iterator[Sheet]:
     try:
         text = content.data.decode(json.detect_encoding(content.data)).lstrip("\ufeff")
         sequences = list(_sequences(list(_values(text))))
-        if not all(check_cells(len(each), _keys(each), content.file, problems) for each in sequences):
+        if not all(check_cells(len(each) * _keys(each), _keys(each), content.file, problems) for each in sequences):
             return
         tables = [table_of([flattened(record) for record in each], content.file, problems) for each in sequences]
     except RecursionError:

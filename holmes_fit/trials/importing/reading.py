@@ -167,7 +167,7 @@ def _trials(form: Format, sheets: list[Sheet], options: _Options, findings: Find
     parts = []
     for sheet in sheets:
         named = _with_subject(sheet, form, options, findings) if with_people else sheet
-        chosen = named.with_table(_chosen(named, options, findings))
+        chosen = named.with_table(named.table.loc[_chosen(sheet, options, findings).index])  # by the files' own names
         explicit = any(column in options.keep for column in form.by)
         selected = form.select(chosen, explicit, findings)
         if form.by and not explicit and form.by[0] in selected:

@@ -18,11 +18,11 @@ MOST_COLUMNS = 10_000
 EXTRA = "Install what reads it: pip install 'holmes-fit[tables]'."
 
 
-def check_cells(rows: int, columns: int, file: str, problems: Problems) -> bool:
+def check_cells(cells: int, columns: int, file: str, problems: Problems) -> bool:
     """Report a table with more cells than could be held, and return whether it is small enough."""
-    fits = rows * columns <= MOST_CELLS and columns <= MOST_COLUMNS
+    fits = cells <= MOST_CELLS and columns <= MOST_COLUMNS
     if not fits:
-        seen = Quoted(f"{rows:,} rows and {columns:,} columns")
+        seen = Quoted(f"{cells:,} cells in {columns:,} columns")
         problems.add(file, seen, f"at most {MOST_CELLS:,} cells and {MOST_COLUMNS:,} columns")
     return fits
 
@@ -60,7 +60,7 @@ def _rows(sheet: Any, file: str, problems: Problems) -> list[tuple[int, list[str
     rows, cells = [], 0
     for line, values in enumerate(sheet.iter_rows(values_only=True), start=1):
         cells += len(values)
-        if not check_cells(1, max(len(values), cells - MOST_CELLS), file, problems):
+        if not check_cells(cells, len(values), file, problems):
             return []
         texts = [as_text(value.isoformat() if hasattr(value, "isoformat") else value) for value in values]
         while texts and not texts[-1].strip():
@@ -96,7 +96,8 @@ def read_parquet(data: bytes, file: str, problems: Problems) -> pd.DataFrame | N
         return None
     try:
         opened = pq.ParquetFile(pa.BufferReader(data))
-        if not check_cells(opened.metadata.num_rows, opened.metadata.num_columns, file, problems):
+        columns_ = opened.metadata.num_columns
+        if not check_cells(opened.metadata.num_rows * columns_, columns_, file, problems):
             return None
         content = opened.read()
         names = tidy_names([plain(name, 200) for name in content.column_names], file, problems)
