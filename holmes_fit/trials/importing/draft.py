@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from holmes_fit._support.errors import plain
 from holmes_fit.trials.cells import number
 from holmes_fit.trials.importing.guesses import Column, Guesses, columns_of, determines, joint
-from holmes_fit.trials.importing.psychopy import COUNTERS
 from holmes_fit.trials.importing.sheets import IN_FILE, listed
 from holmes_fit.trials.protocols.catalogue import read_protocol
 from holmes_fit.trials.protocols.schema import RESERVED
@@ -22,6 +21,11 @@ if TYPE_CHECKING:
 MOST_LEVELS = 12
 RARE = 0.05  # a value in fewer rows than that may mark odd trials
 MISSES = ("timeout", "timedout", "timed out", "missed", "miss", "late", "no response", "noresponse", "too slow", "-")
+# What programs write down about the browser, the screen and the time of day.
+TECHNICAL = re.compile(
+    "time(stamp|zone)|date|browser|device|monitor|viewport|screen|framerate|version|useragent|(participant|user)os|schedule"
+)
+COUNTERS = re.compile("this(n|trialn|repn|index)$")
 TESTS = re.compile("test|transfer|generali", re.IGNORECASE)
 PRESENCE = (("0", "1"), ("no", "yes"), ("n", "y"), ("false", "true"), ("absent", "present"), ("off", "on"))
 # Pairs of words of which the first one is plainly the 0.
@@ -196,8 +200,9 @@ def _covariates(guesses: Guesses, subject: Column | None) -> list[Column]:
     for column in [column for column in guesses.left() if subject and not column.varies_within(subject.cells)]:
         assert subject is not None
         guesses.used.add(column.name)
-        shared = len(column.values) <= max(2, len(subject.values) // 2)
-        if len(column.values) > 1 and (shared or column in guesses.named("person")) and column.name not in RESERVED:
+        shared = len(column.values) <= max(2, min(6, len(subject.values) // 2))
+        fits = column in guesses.named("person") or (shared and not TECHNICAL.search(column.bare_name))
+        if len(column.values) > 1 and fits and column.name not in RESERVED:
             why = f"it has one value for each person ({listed(column.values, 4)})"
             found.append(guesses.take("optional_covariates", column, why))
     return found
@@ -252,14 +257,13 @@ def _features(guesses: Guesses, learner: pd.Series) -> list[str]:
     maybe: list[Column] = []
     # Two values before more, and short words first: of columns that say the same, the first one is the cue.
     for column in sorted(left, key=lambda column: (len(column.values) > 2, sum(map(len, column.values)))):
-        why, sure = _no_cue(guesses, column, learner, chosen)
-        if not why:
-            chosen.append(column)
-        elif sure:
+        if why := _no_cue(guesses, column, learner, chosen):
             guesses.reasons.append(f"no cue: {plain(column.name)}, as {why}")
-        else:
+        elif why := _doubtful(column):
             maybe.append(column)
             guesses.undecided.append(f"features.{plain(column.name)}: {why}; if it was a cue, take the # away")
+        else:
+            chosen.append(column)
     cues = [column for column in left if column in chosen]
     for column in [column for column in cues if len(column.values) == 2 and not _is_presence(column)]:
         advice = "levels = [...] would make a cue of each, which changes what the parameters mean"
@@ -270,31 +274,37 @@ def _features(guesses: Guesses, learner: pd.Series) -> list[str]:
     return lines + [f"# {_key(column.name)} = {_feature(column)}" for column in maybe]
 
 
-def _no_cue(guesses: Guesses, column: Column, learner: pd.Series, chosen: Sequence[Column]) -> tuple[str, bool]:
-    """Return why a column is no cue, and whether that is sure; nothing if it looks like one."""
-    values, others = column.values, [other.cells for other in chosen]
-    same = next(
-        (other for other in chosen if determines(other.cells, column.cells) and len(other.values) <= len(values)), None
-    )
-    counts = column.name.endswith((*COUNTERS, ".thisIndex", IN_FILE))
-    if counts or column in guesses.named("no cue") or column.name in RESERVED:
-        return "its name says that it describes the trial, or comes after the choice", True
-    if len(values) > MOST_LEVELS:
-        return f"it has {len(values):,} values", True
+def _no_cue(guesses: Guesses, column: Column, learner: pd.Series, chosen: Sequence[Column]) -> str:
+    """Return why a column is surely no cue; nothing if it may be one."""
+    if column in guesses.named("choice") + guesses.named("correct"):
+        return "its name says that it is an answer, too"
+    given = column.name in RESERVED or column.name.endswith(IN_FILE) or column in guesses.named("no cue")
+    if given or COUNTERS.search(column.bare_name) or TECHNICAL.search(column.bare_name):
+        return "its name says that it describes the trial, or comes after the choice"
+    if len(column.values) > MOST_LEVELS:
+        return f"it has {len(column.values):,} values"
+    if any(value is not None and value != round(value) for value in map(number, column.values)):
+        return "it has numbers with decimals, which are amounts"
     if not column.varies_within(learner):
-        return "it never changes within a learner", True
-    if same and determines(column.cells, same.cells):
-        return f"it says the same as {plain(same.name)}", True
-    if len(values) > 2 and others and determines(joint(chosen, guesses.rows), column.cells):
-        return f"it follows from {listed(other.name for other in chosen)}", True
+        return "it never changes within a learner"
+    for other in chosen:
+        if determines(other.cells, column.cells) and determines(column.cells, other.cells):
+            return f"it says the same as {plain(other.name)}"
+    if len(column.values) > 2 and chosen and determines(joint(chosen, guesses.rows), column.cells):
+        return f"it follows from {listed(other.name for other in chosen)}"
+    return ""
+
+
+def _doubtful(column: Column) -> str:
+    """Return why a column may be no cue; nothing if it looks like one."""
     if not column.is_filled:
-        return f"it has {int((column.cells == '').sum()):,} empty cells, and a cue cannot be empty", False
-    if len(values) > 2 and all(number(value) is not None for value in values):
-        return f"it has the numbers {listed(values, 4)}, which may be levels of a cue or an amount", False
+        return f"it has {int((column.cells == '').sum()):,} empty cells, and a cue cannot be empty"
+    if len(column.values) > 2 and None not in map(number, column.values):
+        return f"it has the numbers {listed(column.values, 4)}, which may be levels of a cue or an amount"
     share = float(column.cells.value_counts(normalize=True).min())
-    if len(values) == 2 and share < RARE:
-        return f"one of its values is in {share:.1%} of the rows only, as if it marked odd trials", False
-    return "", True
+    if len(column.values) == 2 and share < RARE:
+        return f"one of its values is in {share:.1%} of the rows only, as if it marked odd trials"
+    return ""
 
 
 def _is_presence(column: Column) -> bool:

@@ -308,11 +308,19 @@ def _sequences(values: list[Any]) -> Iterator[list[dict[str, Any]]]:
 
 def _in_wrapper(value: dict[str, Any]) -> Iterator[list[dict[str, Any]]]:
     """Give the one list of records in a record of a study; what else the record says holds for each of them."""
+    value = {key: _parsed(item) for key, item in value.items()}
     lists = {key: item for key, item in value.items() if _is_records(item)}
     if len(lists) == 1:
         ((key, records),) = lists.items()
         others = {name: item for name, item in value.items() if name != key}
         yield [{**others, **record} for record in records]
+
+
+def _parsed(item: Any) -> Any:
+    """Return the list that is saved as a text within a record, as servers do with what they are sent."""
+    is_list = isinstance(item, str) and item.lstrip().startswith("[")
+    values = list(_values(item)) if is_list else []
+    return values[0] if len(values) == 1 else item
 
 
 def _is_records(value: Any) -> bool:

@@ -28,9 +28,10 @@ correct: correct accuracy acc iscorrect keyrespcorr corr hit
 feedback: feedback feedbackshown shown feedbackgiven withfeedback
 time: rt reactiontime responsetime latency keyresprt rtms duration
 person: group age sex gender site hand handedness education
-no cue: reward points score payoff noisy noise context pattern probability prob source file loop task date onset time
-no cue: timestamp condition betteroption firstexposure trialtype order problemtrial index practice attempt screenname
-no cue: internalnodeid timeelapsed url screennumber zonetype zonename sender sendertype senderid endedon incorrect timedout responsetype responseaction
+no cue: reward points score payoff noisy noise source file loop task date onset time timestamp betteroption index
+no cue: firstexposure trialtype order problemtrial practice attempt screenname screennumber zonetype zonename sender
+no cue: sendertype senderid endedon incorrect timedout responsetype responseaction internalnodeid timeelapsed url
+no cue: started stopped
 """
 ROLES: dict[str, dict[str, int]] = {}
 for _role, _names in (line.split(": ") for line in NAMES.strip().splitlines()):
@@ -48,6 +49,11 @@ class Column:
     @property
     def bare_name(self) -> str:
         return re.sub(r"[^a-z0-9]", "", self.name.lower())
+
+    def rank(self, names: dict[str, int]) -> int | None:
+        """Return which of the names it has; of names with parts, as ``resp.keys``, the last part counts as well."""
+        last_part = re.sub(r"[^a-z0-9]", "", self.name.lower().rsplit(".", 1)[-1])
+        return names.get(self.bare_name, len(names) + names[last_part] if last_part in names else None)
 
     @cached_property
     def values(self) -> tuple[str, ...]:
@@ -88,9 +94,8 @@ class Guesses:
 
     def named(self, role: str) -> list[Column]:
         """Return the columns whose names say that they have a role, the likeliest first."""
-        ranks = ROLES[role]
-        hits = [column for column in self.columns.values() if column.bare_name in ranks]
-        return sorted(hits, key=lambda column: ranks[column.bare_name])
+        ranked = [(rank, column) for column in self.columns.values() if (rank := column.rank(ROLES[role])) is not None]
+        return [column for _, column in sorted(ranked, key=lambda pair: pair[0])]
 
     def free(self, role: str) -> list[Column]:
         return [column for column in self.named(role) if column.name not in self.used]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 COUNTERS = (".thisN", ".thisTrialN", ".thisRepN")
-ANSWERS = (".keys", ".response", ".clicked_name", ".rating", ".text", ".rt", ".corr")
+ANSWERS = (".keys", ".response", ".clicked_name", ".rating", ".text", ".rt", ".corr", ".duration")
 ONE_OF_A_LIST = re.compile(r"""\[(?:'([^']*)'|"([^"]*)"|([-+.0-9eE]+))\]""")
 SUBJECTS = (("participant", "Participant", "participant_id", "subject", "Subject", "subject_id"), ("PROLIFIC_PID",))
 

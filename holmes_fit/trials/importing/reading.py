@@ -185,8 +185,9 @@ def _trials(form: Format, sheets: list[Sheet], options: _Options, findings: Find
 
 
 def _advice(findings: Findings) -> str:
+    choose = "Choose rows yourself with keep={...}."
     dropped = [str(note) for note in findings.notes if note.rule.startswith("dropped")]
-    return f"What went: {'; '.join(plain(note, 120) for note in dropped[:5])}." if dropped else ""
+    return f"What went: {'; '.join(plain(note, 200) for note in dropped[:5])}. {choose}" if dropped else choose
 
 
 def _check_names(sheets: list[Sheet], options: _Options, problems: Problems) -> None:
