@@ -321,6 +321,27 @@ def test_text_that_no_file_can_hold_is_replaced(tmp_path: Path) -> None:
     assert table[["said", "big", "many"]].to_numpy().tolist() == [["a?b\ufffdc\r\nd", str(10**30), "[1]"]]
 
 
+def test_lists_of_records_saved_as_text_within_a_record(tmp_path: Path) -> None:
+    body = {"participant": "x1", "filedata": json.dumps(raw_files.jspsych_records(0)), "id": 7}
+    (tmp_path / "sent.json").write_text(json.dumps(body), encoding="utf-8")
+    imported = import_files(tmp_path / "sent.json", keep={"task": "RESPONSE", "correct": [True, False]})
+    assert imported.table["subject"].tolist() == ["x1"] * 4
+    assert imported.table["id"].tolist() == ["7"] * 4
+
+
+def test_psychopy_counters_without_a_loop(tmp_path: Path) -> None:
+    """Since 2024 the counters of the running loop and its answers are there once more, under other names."""
+    head = ["cue", "thisN", "thisTrialN", "thisRepN", "resp.keys", "resp.rt", "resp.duration", "trials.thisRepN"]
+    head += ["trials.thisTrialN", "trials.thisN", "trials.thisIndex", "trials.resp.keys", "participant", "expStart", ""]
+    rows = [["a", n, n, 0, "f", "None", "None", 0, n, n, n, "f", "044195", "2024-10-23", ""] for n in range(2)]
+    before = [*[""] * 12, "044195", "2024-10-23", ""]
+    (tmp_path / "p.csv").write_bytes(csv_bytes([head, before, *rows]))
+    imported = import_files(tmp_path / "p.csv")
+    assert imported.table["resp.keys"].tolist() == imported.table["trials.resp.keys"].tolist() == ["f", "f"]
+    assert imported.table["loop"].tolist() == ["trials", "trials"]
+    assert ("dropped columns without any entry: resp.rt, resp.duration", None) in rules(imported)
+
+
 def test_the_representation_is_short(tmp_path: Path) -> None:
     tidy().to_csv(tmp_path / "trials.csv", index=False)
     assert repr(import_files(tmp_path / "trials.csv")) == "<Imported: 2 people, 8 rows, table>"

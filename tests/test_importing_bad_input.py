@@ -90,6 +90,8 @@ def test_all_problems_at_once(tmp_path: Path) -> None:
 def test_paths_that_are_none(tmp_path: Path) -> None:
     assert refused(tmp_path / "no.csv")[0].endswith("allowed: a file, several, or a folder.")
     assert "a folder without such files" in refused(tmp_path)[0]
+    (tmp_path / "a.csv").write_bytes(b"a\n1\n")
+    assert "the same file more than once; allowed: each file once" in refused([tmp_path, tmp_path / "a.csv"])[0]
     assert refused([]) == ["argument paths: saw no file; allowed: a file, several, or a folder."]
     assert "to_csv" in refused(pd.DataFrame({"a": [1]}))[0]
     assert "saw no such file" in refused("a\0b.csv")[0]

@@ -32,7 +32,7 @@ def drafted(table: pd.DataFrame) -> tuple[Protocol, Draft]:
 
 
 def table_of(**columns: Any) -> pd.DataFrame:
-    """Two people, eight trials each, with a binary cue; other columns are added or replaced, ``None`` takes one away."""
+    """Two people, eight trials each, with a binary cue; columns are added or replaced, ``None`` takes one away."""
     both = {
         "subject": ["a"] * 8 + ["b"] * 8,
         "trial": [*range(1, 9)] * 2,

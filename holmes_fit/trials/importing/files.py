@@ -80,6 +80,7 @@ class _Opening:
 
     def __init__(self, findings: Findings) -> None:
         self._findings, self._unpacked = findings, 0
+        self._opened: set[Path] = set()
 
     def contents(self, paths: DataPath | Iterable[DataPath]) -> Iterator[Content]:
         is_one = isinstance(paths, str | bytes | os.PathLike) or hasattr(paths, "columns")
@@ -87,7 +88,7 @@ class _Opening:
         if not given:
             self._findings.problems.add("argument paths", Quoted("no file"), PATHS)
         fine = [each for each in given if check_path("paths", each, PATHS, self._findings.problems)]
-        for path in dict.fromkeys(Path(cast("str", each)) for each in fine):
+        for path in (Path(cast("str", each)) for each in fine):
             try:
                 yield from self._in_folder(path) if path.is_dir() else self._file(path, found=False)
             except (OSError, ValueError) as error:  # no access, or a name that the file system cannot hold
@@ -115,6 +116,10 @@ class _Opening:
             beside = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
             self._findings.problems.add(name, Quoted("no such file"), PATHS, nearest(path.name, beside))
             return
+        if path.resolve() in self._opened:
+            self._findings.problems.add(name, Quoted("the same file more than once"), "each file once")
+            return
+        self._opened.add(path.resolve())
         content = Content(name, path.read_bytes(), found)
         if content.data.startswith(b"\x1f\x8b"):
             unzipped = self._gunzipped(content)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holmes_fit._support.atomic import written_whole
+from holmes_fit._support.atomic import check_outputs, written_whole
 from holmes_fit._support.csv_tables import write_table
 from holmes_fit._support.errors import Problems, Quoted, check_kind, nearest, plain
 from holmes_fit.trials.files import DataPath
@@ -49,6 +49,7 @@ class Imported:
 
     def write(self, path: str | os.PathLike[str]) -> tuple[Path, Path]:
         """Write the table as a CSV and the notes beside it, and return both paths."""
+        check_outputs([Path(path)], force=True)
         table, notes = Path(path), Path(path).with_suffix(".import.md")
         write_table(self.table, table)
         with written_whole(notes) as temporary:
@@ -85,8 +86,8 @@ def import_files(
         The program that wrote them: ``"jspsych"``, ``"psychopy"``, ``"gorilla"``, ``"labjs"``, ``"bids"`` or
         ``"table"`` (tidy already); ``"auto"`` tells it from the columns.
     keep, drop
-        Rows to keep or to leave out by the values of a column: ``{"trial_type": ["image-keyboard-response"]}``. In
-        files of PsychoPy the column ``loop`` names the loop of each row.
+        Rows to keep or to leave out by the values of a column: ``{"trial_type": ["image-keyboard-response"]}``; capital
+        letters do not matter. In files of PsychoPy the column ``loop`` names the loop of each row.
     subject
         The column that names the person, if it is not the usual one, or ``"file name"``.
     rename
@@ -143,6 +144,11 @@ def _checked_options(
     return _Options(choices[0], choices[1], subject if isinstance(subject, str) else None, names)
 
 
+def _compared(text: str) -> str:
+    """Return a value as values are compared: without blanks around it, and True as true."""
+    return text.strip().casefold()
+
+
 def _checked_choice(name: str, given: object, problems: Problems) -> dict[str, list[str]]:
     allowed = "a mapping from a column to the values, such as {'trial_type': ['image-keyboard-response']}"
     if not check_kind(name, given, Mapping | None, allowed, problems):
@@ -150,7 +156,7 @@ def _checked_choice(name: str, given: object, problems: Problems) -> dict[str, l
     choice: dict[str, list[str]] = {}
     for column, values in dict(given or {}).items():  # type: ignore[call-overload]
         several = isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping)
-        choice[str(column)] = [as_text(value).strip() for value in (values if several else [values])]
+        choice[str(column)] = [_compared(as_text(value)) for value in (values if several else [values])]
         if not choice[str(column)]:
             problems.add(f"argument {name}, column {plain(str(column))}", Quoted("no value"), allowed)
     return choice
@@ -202,8 +208,8 @@ def _check_names(sheets: list[Sheet], options: _Options, problems: Problems) -> 
             problems.add(f"argument {option}", name, allowed, nearest(str(name), known))
     for option, choice in (("keep", options.keep), ("drop", options.drop)):
         for name in choice.keys() & known.keys():
-            there = {cell.strip(): None for sheet in sheets for cell in column_of(sheet.table, name).unique()}
-            for value in [value for value in choice[name] if value not in there]:
+            there = {cell: None for sheet in sheets for cell in column_of(sheet.table, name).unique()}
+            for value in [value for value in choice[name] if value not in map(_compared, there)]:
                 allowed = f"a value of that column: {listed(there, 20)}"
                 problems.add(f"argument {option}, column {plain(name)}", value, allowed, nearest(value, there))
 
@@ -211,10 +217,10 @@ def _check_names(sheets: list[Sheet], options: _Options, problems: Problems) -> 
 def _chosen(sheet: Sheet, options: _Options, findings: Findings) -> pd.DataFrame:
     table = sheet.table
     for name, values in options.keep.items():
-        table = table[column_of(table, name).str.strip().isin(values)]
+        table = table[column_of(table, name).map(_compared).isin(values)]
         findings.note(sheet.file, f"kept {plain(name)} {listed(values)}", len(table))
     for name, values in options.drop.items():
-        gone = column_of(table, name).str.strip().isin(values)
+        gone = column_of(table, name).map(_compared).isin(values)
         table = table[~gone]
         findings.note(sheet.file, f"dropped {plain(name)} {listed(values)}, as asked", int(gone.sum()))
     return table
