@@ -13,6 +13,8 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from holmes_fit._support.errors import InputError
 from holmes_fit.trials.importing import files, workbooks
@@ -304,3 +306,74 @@ def test_spoilt_raw_files(number: int, tmp_path: Path) -> None:
             assert_correct(read[-1], tmp_path)
     assert isinstance(read[0], Imported)
     assert any(isinstance(each, InputError) for each in read)
+
+
+KINDS = ("auto", "jspsych", "labjs", "psychopy", "gorilla", "bids", "table")
+KEYS = [
+    "trial_type",
+    "trial_index",
+    "time_elapsed",
+    "subject",
+    "trial",
+    "data",
+    "response",
+    "sender",
+    "sender_id",
+    "",
+    " ",
+]
+TEXTS = st.one_of(
+    st.sampled_from(
+        ["", "0", "x", "null", "None", "['f']", '{"a": {"b": 1}}', "{", "END OF FILE", "n/a", "1", "\ud800", "\0"]
+    ),
+    st.text(max_size=3),
+)
+VALUES = st.recursive(
+    st.one_of(TEXTS, st.none(), st.booleans(), st.integers(), st.floats()),
+    lambda inner: st.one_of(st.lists(inner, max_size=2), st.dictionaries(st.sampled_from(KEYS), inner, max_size=3)),
+    max_leaves=5,
+)
+SLOW = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+
+
+@settings(max_examples=80 * EFFORT, deadline=None, suppress_health_check=SLOW)
+@given(
+    value=st.lists(st.dictionaries(st.sampled_from(KEYS), VALUES, max_size=6), max_size=4), kind=st.sampled_from(KINDS)
+)
+def test_any_json(value: object, kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "any.json"
+    path.write_text(json.dumps(value), encoding="utf-8")
+    imported = tried(lambda: import_files(path, kind))
+    if isinstance(imported, InputError):
+        assert_clear(imported)
+    else:
+        assert_correct(imported, tmp_path)
+
+
+HEADS = {
+    "jspsych.csv": "trial_type trial_index response data.x participant subject trial",
+    "psychopy.csv": "a.thisN b.thisN b.thisRepN key.keys key.rt participant loop",
+    "gorilla.csv": "Event_Index Participant_Private_ID Trial_Number Zone_Type Response Attempt Timed_Out",
+    "gorilla2.csv": "Event_Index Participant_Private_ID Trial_Number Response_Type Response Spreadsheet:_a a",
+    "labjs.csv": "sender sender_type sender_id response ended_on meta meta.a",
+    "sub-1_ses-2_events.tsv": "onset duration trial_type session ses subject age",
+}
+CELL = st.one_of(
+    TEXTS, st.sampled_from(["2", "response", "response_x", "flow.Loop", "BEGIN TASK", "timedout", "-1.5", "p"])
+)
+
+
+@settings(max_examples=80 * EFFORT, deadline=None, suppress_health_check=SLOW)
+@given(
+    name=st.sampled_from(sorted(HEADS)), rows=st.lists(st.lists(CELL, min_size=7, max_size=7), min_size=1, max_size=6)
+)
+def test_any_cells(name: str, rows: list[list[str]], tmp_path: Path) -> None:
+    path = tmp_path / name
+    head = [column.replace("_", " ") if name.startswith("gorilla") else column for column in HEADS[name].split()]
+    cells = [[cell.encode("utf-8", "replace").decode().replace("\0", "") for cell in row] for row in rows]
+    path.write_bytes(csv_bytes([head, *cells], "\t" if name.endswith("tsv") else ","))
+    imported = tried(lambda: import_files(path))
+    if isinstance(imported, InputError):
+        assert_clear(imported)
+    else:
+        assert_correct(imported, tmp_path)

@@ -90,6 +90,8 @@ def as_text(value: object) -> str:
         return ""
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, str) and value.isprintable():
+        return value
     text = json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else str(value)
     return text.translate(_CONTROLS).encode("utf-8", "replace").decode()  # no half characters, which no file can hold
 
@@ -145,7 +147,8 @@ def unpacked(sheet: Sheet, findings: Findings) -> Sheet:
     """Spread cells that hold a JSON object, such as the answers of a form, over a column for each entry."""
     table = sheet.table
     for name in names_of(table):
-        objects = {row: entries for row, cell in table[name].items() if (entries := _entries(cell, name)) is not None}
+        like_objects = table[name][table[name].str.match(r"\s*\{")]
+        objects = {row: entries for row, cell in like_objects.items() if (entries := _entries(cell, name)) is not None}
         if not objects:
             continue
         spread = table_of(list(objects.values()), sheet.file, findings.problems)
@@ -161,8 +164,6 @@ def unpacked(sheet: Sheet, findings: Findings) -> Sheet:
 
 
 def _entries(cell: str, name: str) -> dict[str, str] | None:
-    if not cell.lstrip().startswith("{"):
-        return None
     try:
         return flattened(json.loads(cell), f"{name}.")
     except (ValueError, RecursionError):  # no JSON after all: it stays as it is
