@@ -9,14 +9,22 @@ import os
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, cast
 
 from holmes_fit._support.errors import Quoted, nearest, plain
 from holmes_fit.trials.files import DataPath, Reading, check_path, read_files, shown_path
 from holmes_fit.trials.importing.bids import PARTICIPANTS, is_events_file
-from holmes_fit.trials.importing.sheets import Findings, Sheet, flattened, in_natural_order, table_of
+from holmes_fit.trials.importing.sheets import (
+    Findings,
+    Sheet,
+    as_text,
+    flattened,
+    in_natural_order,
+    table_of,
+    tidy_names,
+)
 from holmes_fit.trials.importing.workbooks import check_cells, read_parquet, read_workbook
 
 if TYPE_CHECKING:
@@ -243,7 +251,9 @@ def _read_text(content: Content, findings: Findings) -> pd.DataFrame | None:
         len(text) * len(text.columns), len(text.columns), content.file, findings.problems
     ):
         return None
-    columns = {name: column.cells() for name, column in text.columns.items()}
+    names = tidy_names([as_text(name) for name in text.columns], content.file, findings.problems)
+    clean = [replace(column, texts=tuple(map(as_text, column.texts))) for column in text.columns.values()]
+    columns = {name: column.cells() for name, column in zip(names, clean, strict=True)}
     return pd.DataFrame(columns, index=text.line, dtype="str")
 
 

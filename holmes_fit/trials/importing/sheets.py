@@ -37,7 +37,7 @@ class Findings:
     notes: list[Note] = field(default_factory=list)
 
     def note(self, file: str, rule: str, rows: int | None = None) -> None:
-        self.notes.append(Note(file, rule, rows))
+        self.notes.append(Note(plain(file, 300), plain(rule, 1_000), rows))
 
 
 @dataclass(frozen=True, eq=False)
