@@ -26,6 +26,7 @@ from holmes_fit.trials.importing.sheets import (
     listed,
     names_of,
     with_column,
+    without,
 )
 
 if TYPE_CHECKING:
@@ -176,6 +177,7 @@ def _trials(form: Format, sheets: list[Sheet], options: _Options, findings: Find
         chosen = named.with_table(named.table.loc[_chosen(sheet, options, findings).index])  # by the files' own names
         explicit = any(column in options.keep for column in form.by)
         selected = form.select(chosen, explicit, findings)
+        selected = without(selected, ~(selected != "").any(axis=1), "rows without any entry", sheet.file, findings)
         if form.by and not explicit and form.by[0] in selected:
             findings.note(sheet.file, f"kept {form.by[0]} {counted(selected[form.by[0]])}", len(selected))
         parts.append((sheet, selected))
