@@ -195,7 +195,7 @@ def test_archives_with_passwords(tmp_path: Path) -> None:
 def test_archives_that_are_too_large_are_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bomb = zipped({f"{i}.csv": b"a,b\n" + bytes(10**6) for i in range(3)})
     monkeypatch.setattr(files, "LARGEST", 2 * 10**6)
-    monkeypatch.setattr(zipfile.ZipFile, "read", lambda *_: pytest.fail("it was unpacked"))
+    monkeypatch.setattr(zipfile.ZipFile, "open", lambda *_: pytest.fail("it was unpacked"))
     assert "3 files of 3,000,012 bytes, unpacked; allowed: at most 20,000 files of 2,000,000 bytes" in refused_file(
         tmp_path, "bomb.zip", bomb
     )
@@ -212,6 +212,27 @@ def test_archives_that_lie_about_their_size(tmp_path: Path) -> None:
         at = content.index(mark) + offset
         content[at : at + 4] = struct.pack("<I", 100)
     assert "lie.zip/a.csv: saw a damaged file" in refused_file(tmp_path, "lie.zip", bytes(content))
+
+
+def test_workbooks_that_lie_about_their_size(tmp_path: Path) -> None:
+    content = bytearray(zipped({"[Content_Types].xml": b"<a/>" * 100_000}))
+    for mark, offset in ((b"PK\x03\x04", 22), (b"PK\x01\x02", 24)):
+        at = content.index(mark) + offset
+        content[at : at + 4] = struct.pack("<I", 100)
+    assert "lie.xlsx: saw a damaged file" in refused_file(tmp_path, "lie.xlsx", bytes(content))
+
+
+def test_compressions_that_cannot_be_unpacked_in_steps(tmp_path: Path) -> None:
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("a.csv", "a\n1\n")
+    assert "a.zip/a.csv: saw an unusual compression; allowed: plain zip files" in refused(path)[0]
+
+
+def test_parquet_that_grows_when_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pd.DataFrame({"a": ["x" * 1_000] * 5_000}).to_parquet(tmp_path / "a.parquet")
+    monkeypatch.setattr(workbooks, "LARGEST", 10**6)
+    assert "saw more than that, unpacked; allowed: at most 1,000,000 bytes" in refused(tmp_path / "a.parquet")[0]
 
 
 def test_members_outside_of_the_archive_are_only_names(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import json
 import os
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, cast
@@ -25,13 +25,13 @@ from holmes_fit.trials.importing.sheets import (
     table_of,
     tidy_names,
 )
-from holmes_fit.trials.importing.workbooks import check_cells, read_parquet, read_workbook
+from holmes_fit.trials.importing.workbooks import LARGEST, check_cells, read_parquet, read_workbook
 
 if TYPE_CHECKING:
     import pandas as pd
 
-LARGEST = 512 * 2**20  # bytes that all archives of one import may hold, unpacked
 MOST_MEMBERS = 20_000
+WORKBOOK = "[Content_Types].xml"  # a member that only workbooks have
 SUFFIXES = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".xlsx", ".xlsm", ".parquet", ".gz", ".zip")
 RECORD_KEYS = {"trial_type", "trial_index", "sender", "sender_type"}  # of a record, where others hold lists of records
 PATHS = "a file, several, or a folder"
@@ -153,57 +153,72 @@ class _Opening:
         return Content(content.file, data, content.found)
 
     def _members(self, archive: Content) -> Iterator[Content]:
-        """Give a workbook as it is and the files of another archive; sizes are checked before anything is unpacked."""
-        try:
-            opened = zipfile.ZipFile(io.BytesIO(archive.data))
-            members = [info for info in opened.infolist() if not info.is_dir()]
-        except Exception as error:  # zipfile raises whatever a damaged archive makes it stumble on
-            self._refuse(
-                archive.file,
-                f"a damaged archive ({plain(str(error))})",
-                "a zip archive or a workbook that can be opened",
-            )
+        """Give a workbook as it is, and the files of another archive."""
+        opened = self._opened_archive(archive)
+        members = [] if opened is None else [info for info in opened.infolist() if not info.is_dir()]
+        if opened is None or not self._fit(members, archive):
             return
-        declared = sum(info.file_size for info in members)
-        if len(members) > MOST_MEMBERS or self._unpacked + declared > LARGEST:
-            self._too_large(archive.file, f"{len(members):,} files of {declared:,} bytes, unpacked")
+        if any(info.filename == WORKBOOK for info in members):
+            if all(self._unpack(opened, info, archive.file) is not None for info in members):
+                yield archive
             return
-        self._unpacked += declared
-        if any(info.filename == "[Content_Types].xml" for info in members):
-            yield archive
-            return
-        wanted = sorted(
-            (info for info in members if _is_data(info.filename)), key=lambda info: in_natural_order(info.filename)
-        )
-        aside = len(members) - len(wanted)
-        if aside:
+        by_name = sorted(members, key=lambda info: in_natural_order(info.filename))
+        wanted = [info for info in by_name if _is_data(info.filename)]
+        if len(wanted) < len(members):
+            aside = len(members) - len(wanted)
             self._findings.note(archive.file, f"left aside {aside:,} other files in the archive")
         if not wanted:
             self._refuse(archive.file, "an archive without such files", f"files {', '.join(SUFFIXES[:-2])} in it")
         for info in wanted:
-            content = self._member(opened, info, archive)
-            if content is not None:
-                yield content
+            yield from self._member(opened, info, archive)
 
-    def _member(self, opened: zipfile.ZipFile, info: zipfile.ZipInfo, archive: Content) -> Content | None:
-        name = f"{archive.file}/{plain(info.filename, 200)}"
-        if info.flag_bits & 1:
-            self._refuse(name, "a file with a password", "files without one", "Unpack the archive first.")
-            return None
+    def _opened_archive(self, archive: Content) -> zipfile.ZipFile | None:
         try:
-            data = opened.read(info)  # zipfile stops at the declared size, which has been checked
-        except Exception as error:  # so do the decompressors
-            self._refuse(name, f"a damaged file ({plain(str(error))})", "a file that can be unpacked")
+            return zipfile.ZipFile(io.BytesIO(archive.data))
+        except Exception as error:  # zipfile raises whatever a damaged archive makes it stumble on
+            seen = f"a damaged archive ({plain(str(error))})"
+            self._refuse(archive.file, seen, "a zip archive or a workbook that can be opened")
             return None
+
+    def _fit(self, members: Sequence[zipfile.ZipInfo], archive: Content) -> bool:
+        """Check the sizes that an archive declares, before anything is unpacked."""
+        declared = sum(info.file_size for info in members)
+        fits = len(members) <= MOST_MEMBERS and self._unpacked + declared <= LARGEST
+        if fits:
+            self._unpacked += declared
+        else:
+            self._too_large(archive.file, f"{len(members):,} files of {declared:,} bytes, unpacked")
+        return fits
+
+    def _member(self, opened: zipfile.ZipFile, info: zipfile.ZipInfo, archive: Content) -> Iterator[Content]:
+        name = f"{archive.file}/{plain(info.filename, 200)}"
+        data = self._unpack(opened, info, name)
+        if data is None:
+            return
         content = Content(name, data, found=True)
         if data.startswith(b"\x1f\x8b"):
-            return self._gunzipped(content)
-        if data.startswith(b"PK") and b"[Content_Types].xml" not in data:
+            unzipped = self._gunzipped(content)
+            yield from [] if unzipped is None else [unzipped]
+        elif data.startswith(b"PK") and WORKBOOK.encode() in data:
+            yield from self._members(content)
+        elif data.startswith(b"PK"):
             self._refuse(name, "an archive in an archive", "data files in it", "Unpack the inner one first.")
-            return None
-        if data.startswith(b"PK"):
-            return next(self._members(content), None)
-        return content
+        else:
+            yield content
+
+    def _unpack(self, opened: zipfile.ZipFile, info: zipfile.ZipInfo, name: str) -> bytes | None:
+        """Return the bytes of a member, of which never more are unpacked than it declares."""
+        if info.flag_bits & 1:
+            self._refuse(name, "a file with a password", "files without one", "Unpack the archive first.")
+        elif info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # others cannot be unpacked in steps
+            self._refuse(name, "an unusual compression", "plain zip files", "Unpack the archive first.")
+        else:
+            try:
+                with opened.open(info) as stream:
+                    return stream.read(info.file_size + 1)
+            except Exception as error:  # the decompressors raise a dozen kinds of error
+                self._refuse(name, f"a damaged file ({plain(str(error))})", "a file that can be unpacked")
+        return None
 
     def _too_large(self, file: str, seen: str = "more than that, unpacked") -> None:
         allowed = f"at most {MOST_MEMBERS:,} files of {LARGEST:,} bytes in all, unpacked"

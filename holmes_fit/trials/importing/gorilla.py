@@ -99,32 +99,33 @@ def _in_order(sheet: Sheet, findings: Findings) -> Sheet:
 
 def _joined(tasks: list[Sheet], questions: Sheet, findings: Findings) -> list[Sheet]:
     """Add the answers to a questionnaire to every trial of the person."""
-    table, file = questions.table, questions.file
-    question = next((name for name in QUESTIONS if name in table), "")
-    if PERSON not in table:
+    if PERSON not in questions.table:
         return tasks
-    if question and "Response" in table:
-        key = table[question].mask(
-            ~column_of(table, "Key").isin(["", "value"]), table[question] + "-" + column_of(table, "Key")
-        )
-        given = (key != "") & (table["Response"] != "")
-        long = table[given].assign(**{question: key[given]})
-        again = long.duplicated([PERSON, question])
-        if again.any():
-            findings.note(file, "answers given again: the last one counts", int(again.sum()))
-        wide = long.drop_duplicates([PERSON, question], keep="last").pivot(
-            index=PERSON, columns=question, values="Response"
-        )
-    else:
-        wide = table.drop_duplicates(PERSON, keep="last").set_index(PERSON)
-        if len(wide) < len(table):
-            findings.note(file, "rows of people who have a later one dropped", len(table) - len(wide))
-        wide = wide[[name for name in wide if all(name not in task.table for task in tasks)]]
-    wide = wide[[name for name in dict.fromkeys(wide.columns) if name]].fillna("")
-    taken = [name for name in wide if any(name in task.table for task in tasks)]
+    question = next((name for name in QUESTIONS if name in questions.table), "")
+    is_long = bool(question) and "Response" in questions.table
+    taken = {name for task in tasks for name in names_of(task.table)}
+    wide = _by_person(questions, question, findings) if is_long else _one_row_each(questions, taken, findings)
     wide = wide.rename(columns={name: f"{name} (questionnaire)" for name in taken})
-    findings.note(file, f"columns joined by participant: {listed(wide.columns)}", len(wide))
+    findings.note(questions.file, f"columns joined by participant: {listed(wide.columns)}", len(wide))
     return [task.with_table(task.table.join(wide, on=PERSON).fillna("")) for task in tasks]
+
+
+def _by_person(questions: Sheet, question: str, findings: Findings) -> pd.DataFrame:
+    """Return the answers that stand below each other, a row a question, beside each other, a row a person."""
+    part = column_of(questions.table, "Key")  # the second builder has rows for several parts of an answer
+    name = questions.table[question].mask(~part.isin(["", "value"]), questions.table[question] + "-" + part)
+    table = questions.table.assign(**{question: name})
+    table = table[(name != "") & (table["Response"] != "")]
+    again = table.duplicated([PERSON, question], keep="last")
+    table = without(table, again, "answers that were given anew later", questions.file, findings)
+    return table.pivot(index=PERSON, columns=question, values="Response").fillna("")
+
+
+def _one_row_each(questions: Sheet, taken: set[str], findings: Findings) -> pd.DataFrame:
+    """Return the answers that stand beside each other; the columns that tasks have as well say nothing of answers."""
+    again = questions.table.duplicated(PERSON, keep="last")
+    table = without(questions.table, again, "rows of people who have a later one", questions.file, findings)
+    return table.set_index(PERSON)[[name for name in names_of(table) if name not in taken]]
 
 
 def select(sheet: Sheet, explicit: bool, findings: Findings) -> pd.DataFrame:

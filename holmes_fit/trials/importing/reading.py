@@ -171,16 +171,7 @@ def _trials(form: Format, sheets: list[Sheet], options: _Options, findings: Find
     _check_names(sheets, options, findings.problems)
     findings.problems.raise_if_any()
     with_people = form.kind != "table" or options.subject is not None
-    parts = []
-    for sheet in sheets:
-        named = _with_subject(sheet, form, options, findings) if with_people else sheet
-        chosen = named.with_table(named.table.loc[_chosen(sheet, options, findings).index])  # by the files' own names
-        explicit = any(column in options.keep for column in form.by)
-        selected = form.select(chosen, explicit, findings)
-        selected = without(selected, ~(selected != "").any(axis=1), "rows without any entry", sheet.file, findings)
-        if form.by and not explicit and form.by[0] in selected:
-            findings.note(sheet.file, f"kept {form.by[0]} {counted(selected[form.by[0]])}", len(selected))
-        parts.append((sheet, selected))
+    parts = [(sheet, _selected(sheet, form, options, with_people, findings)) for sheet in sheets]
     findings.problems.raise_if_any()
     if not any(len(table) for _, table in parts):
         seen = Quoted(f"no row in {listed([sheet.file for sheet in sheets], 3)}")
@@ -190,6 +181,17 @@ def _trials(form: Format, sheets: list[Sheet], options: _Options, findings: Find
         parts = _with_files(parts, findings)
     table = pd.concat([table for _, table in parts if len(table)], ignore_index=True).fillna("").astype("str")
     return _renamed(_numbered(table, form, findings) if form.kind != "table" else table, options, findings)
+
+
+def _selected(sheet: Sheet, form: Format, options: _Options, with_people: bool, findings: Findings) -> pd.DataFrame:
+    """Return the rows of a file that are trials, with their person."""
+    named = _with_subject(sheet, form, options, findings) if with_people else sheet
+    chosen = named.table.loc[_chosen(sheet, options, findings).index]  # options speak of the files' own names
+    explicit = any(column in options.keep for column in form.by)
+    table = form.select(named.with_table(chosen), explicit, findings)
+    if form.by and not explicit and form.by[0] in table:
+        findings.note(sheet.file, f"kept {form.by[0]} {counted(table[form.by[0]])}", len(table))
+    return without(table, ~(table != "").any(axis=1), "rows without any entry", sheet.file, findings)
 
 
 def _advice(findings: Findings) -> str:

@@ -13,6 +13,7 @@ from holmes_fit.trials.importing.sheets import as_text, listed, tidy_names
 if TYPE_CHECKING:
     import pandas as pd
 
+LARGEST = 512 * 2**20  # bytes that all files of one import may hold, unpacked
 MOST_CELLS = 50_000_000
 MOST_COLUMNS = 10_000
 EXTRA = "Install what reads it: pip install 'holmes-fit[tables]'."
@@ -99,7 +100,14 @@ def read_parquet(data: bytes, file: str, problems: Problems) -> pd.DataFrame | N
         columns_ = opened.metadata.num_columns
         if not check_cells(opened.metadata.num_rows * columns_, columns_, file, problems):
             return None
-        content = opened.read()
+        batches, size = [], 0
+        for batch in opened.iter_batches(batch_size=1_000):  # a value that is stored once may stand in every row
+            batches.append(batch)
+            size += batch.nbytes
+            if size > LARGEST:
+                problems.add(file, Quoted("more than that, unpacked"), f"at most {LARGEST:,} bytes")
+                return None
+        content = pa.Table.from_batches(batches, opened.schema_arrow)
         names = tidy_names([plain(name, 200) for name in content.column_names], file, problems)
         columns = {name: list(_texts(column)) for name, column in zip(names, content.columns, strict=True)}
     except Exception as error:  # pyarrow raises several errors of its own and of Python's
