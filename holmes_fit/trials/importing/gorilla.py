@@ -99,7 +99,7 @@ def _in_order(sheet: Sheet, findings: Findings) -> Sheet:
 
 def _joined(tasks: list[Sheet], questions: Sheet, findings: Findings) -> list[Sheet]:
     """Add the answers to a questionnaire to every trial of the person."""
-    if PERSON not in questions.table:
+    if PERSON not in questions.table or not tasks:
         return tasks
     question = next((name for name in QUESTIONS if name in questions.table), "")
     is_long = bool(question) and "Response" in questions.table
@@ -125,7 +125,7 @@ def _one_row_each(questions: Sheet, taken: set[str], findings: Findings) -> pd.D
     """Return the answers that stand beside each other; the columns that tasks have as well say nothing of answers."""
     again = questions.table.duplicated(PERSON, keep="last")
     table = without(questions.table, again, "rows of people who have a later one", questions.file, findings)
-    return table.set_index(PERSON)[[name for name in names_of(table) if name not in taken]]
+    return table.set_index(PERSON)[[name for name in names_of(table) if name not in {PERSON, *taken}]]
 
 
 def select(sheet: Sheet, explicit: bool, findings: Findings) -> pd.DataFrame:
