@@ -95,14 +95,17 @@ sample: env ## Fit an example cohort, and write the sample report from it
 	"$(BIN)/holmes-fit" report runs/sample --out reports/sample_cohort.pdf --force
 
 # Needs pdftoppm, which is part of Poppler.
+.PHONY: dictionary
+dictionary: env ## Write the dictionary of results from its schema
+	"$(BIN)/python" -m tests.documents
+
 .PHONY: picture
 picture: ## Draw the picture in the README from the first page of the sample report
 	pdftoppm -r 80 -f 1 -singlefile -png reports/sample_cohort.pdf reports/report_page
 
 # Takes half an hour on two cores; stopped, it goes on where it was. The tables are kept in reports/replication.
 replicate: env ## Reproduce the paper, as written and as published
-	"$(BIN)/holmes-fit" replicate all --as-published --out runs/replication
-	"$(BIN)/python" -m paper.keep runs/replication reports/replication
+	"$(BIN)/python" -m paper --as-published --out runs/replication --keep reports/replication
 
 # Takes some hours on two cores; stopped, it goes on where it was. The tables are kept in reports/fitting/coverage.
 # `make coverage TASKS="compositional_3 weather_prediction"` does some of the tasks.

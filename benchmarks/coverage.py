@@ -16,22 +16,17 @@ tasks. The summaries are kept in reports/fitting/coverage.
 from __future__ import annotations
 
 import argparse
-from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.stats import binom
 
 from benchmarks.earlier import ROOT
-from holmes_fit._support.uniformity import chi_square_p, ecdf_p, rank_of
+from benchmarks.kept import Kept, Rows, by_cell, judged, rank_tests, write_summaries
+from holmes_fit._support.uniformity import rank_of
 from holmes_fit.fitting.lattice.posterior import Posterior
 from holmes_fit.models.registry import find_model
-from holmes_fit.runs.folder import Run, open_run
-from holmes_fit.runs.records import Key
-from holmes_fit.runs.workers.pool import Failure
-from holmes_fit.runs.workers.tasks import do_all
 from holmes_fit.settings.preset import load_preset
 from holmes_fit.studies.recovery.shared_traces import FilterPool, SharedTraces, shared_learners
 
@@ -47,7 +42,7 @@ RESAMPLES = 10_000
 KEPT = ROOT / "reports" / "fitting" / "coverage"
 
 
-def fit_sequence(job: tuple[str, int]) -> list[dict[str, Any]]:
+def fit_sequence(job: tuple[str, int]) -> Rows:
     """Fit the people of one sequence of trials: a row a person and parameter."""
     task, sequence = job
     preset = load_preset("default")
@@ -80,93 +75,44 @@ def evidences(first: Posterior, second: Posterior, other: Posterior) -> dict[str
     }
 
 
-def against_truth(found: Posterior, truth: list[float], rng: np.random.Generator) -> list[dict[str, Any]]:
+def against_truth(found: Posterior, truth: list[float], rng: np.random.Generator) -> Rows:
     """Hold a posterior against the truth: a row a parameter."""
     draws = found.draw(RANKED, rng)
     rows = []
     for index, axis in enumerate(found.axes):
-        mean, sd = found.moments(index)
-        lower, upper = axis.parameter.to_scale(found.quantiles(index, ENDS))
-        rows.append(
-            {
-                "parameter": axis.name,
-                "truth": truth[index],
-                "mean": mean,
-                "sd": sd,
-                "covered": bool(lower <= truth[index] <= upper),
-                "rank": rank_of(float(axis.to_natural(truth[index])), draws[:, index], rng),
-            }
-        )
+        mean, sd = found.marginal(index).moments
+        lower, upper = axis.parameter.to_scale(found.marginal(index).quantiles(ENDS))
+        rank = rank_of(float(axis.to_natural(truth[index])), draws[:, index], rng)
+        row = {"parameter": axis.name, "truth": truth[index], "mean": mean, "sd": sd}
+        rows.append(row | {"covered": bool(lower <= truth[index] <= upper), "rank": rank})
     return rows
 
 
-# ------------------------------------------------------------------------------------------------- the tables
-
-
-def parameter_table(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return coverage and tests of the ranks: a row a task, model and parameter, judged over all of them together."""
-    table = pd.DataFrame(
-        [
-            {"task": task, "model": model, "parameter": parameter, **_measures(own)}
-            for (task, model, parameter), own in rows.groupby(["task", "model", "parameter"], sort=False)
-        ]
-    )
-    tests = ["coverage_p", "chi2_p", "ecdf_p"]
-    smallest = table[tests].min(axis=1)
-    table["verdict"] = np.where(smallest < FAMILY / (len(tests) * len(table)), "fails", "passes")
-    return table
-
-
-def _measures(own: pd.DataFrame) -> dict[str, float]:
-    people, covered, rank = len(own), int(own["covered"].sum()), own["rank"].to_numpy()
+def parameter_measures(own: pd.DataFrame) -> dict[str, float]:
+    """Return coverage and tests of the ranks of one parameter."""
+    people, covered = len(own), int(own["covered"].sum())
     low, high = binom.interval(0.99, people, 0.95)
     either_side = min(1.0, 2 * min(binom.cdf(covered, people, 0.95), binom.sf(covered - 1, people, 0.95)))
     error = own["mean"] - own["truth"]
-    return {
-        "people": people,
-        "coverage": covered / people,
-        "allowed_low": low / people,
-        "allowed_high": high / people,
-        "coverage_p": float(either_side),
-        "mean_rank": float((rank + 0.5).mean() / (RANKED + 1)),
-        "mean_rank_error": float(np.sqrt(1 / 12 / people)),
-        "chi2_p": chi_square_p(rank, RANKED),
-        "ecdf_p": ecdf_p(rank, RANKED),
-        "correlation": float(np.corrcoef(own["mean"], own["truth"])[0, 1]),
-        "rmse": float(np.sqrt((error**2).mean())),
-        "bias": float(error.mean()),
-        "posterior_sd": float(own["sd"].mean()),
-        "truth_sd": float(own["truth"].std()),
-    }
+    row = {"people": people, "coverage": covered / people, "allowed_low": low / people, "allowed_high": high / people}
+    row |= {"coverage_p": float(either_side), **rank_tests(own["rank"].to_numpy(), RANKED)}
+    row |= {"correlation": float(np.corrcoef(own["mean"], own["truth"])[0, 1])}
+    row |= {"rmse": float(np.sqrt((error**2).mean())), "bias": float(error.mean())}
+    return row | {"posterior_sd": float(own["sd"].mean()), "truth_sd": float(own["truth"].std())}
 
 
-def evidence_table(rows: pd.DataFrame) -> pd.DataFrame:
+def evidence_measures(own: pd.DataFrame) -> dict[str, float]:
     """Return how far two fits are apart and what they say of it, and how far the true model is ahead."""
-    people = rows.drop_duplicates(["task", "sequence", "model", "person"])
-    found = []
-    for (task, model), own in people.groupby(["task", "model"], sort=False):
-        apart = own["log_evidence"] - own["log_evidence_again"]
-        stated = np.hypot(own["log_evidence_error"], own["log_evidence_error_again"])
-        ahead = own["log_evidence"] - own["log_evidence_other"]
-        lower, upper = _mean_interval(ahead, own["sequence"])
-        found.append(
-            {
-                "task": task,
-                "model": model,
-                "people": len(own),
-                "apart_median": apart.abs().median(),
-                "apart_90": apart.abs().quantile(0.9),
-                "sd_of_ratio": float(np.sqrt(np.mean((apart / stated) ** 2))),
-                "median_error": own["log_evidence_error"].median(),
-                "noisy": (own["log_evidence_error"] > load_preset("default").likelihood.largest_error).mean(),
-                "mean_bias": own["log_evidence_bias"].mean(),
-                "ahead": ahead.mean(),
-                "ahead_lower": lower,
-                "ahead_upper": upper,
-                "right": (ahead > 0).mean(),
-            }
-        )
-    return pd.DataFrame(found)
+    apart = own["log_evidence"] - own["log_evidence_again"]
+    stated = np.hypot(own["log_evidence_error"], own["log_evidence_error_again"])
+    ahead = own["log_evidence"] - own["log_evidence_other"]
+    lower, upper = _mean_interval(ahead, own["sequence"])
+    largest = load_preset("default").likelihood.largest_error
+    row = {"people": len(own), "apart_median": apart.abs().median(), "apart_90": apart.abs().quantile(0.9)}
+    row |= {"sd_of_ratio": float(np.sqrt(np.mean((apart / stated) ** 2)))}
+    row |= {"median_error": own["log_evidence_error"].median(), "noisy": (own["log_evidence_error"] > largest).mean()}
+    row |= {"mean_bias": own["log_evidence_bias"].mean(), "ahead": ahead.mean()}
+    return row | {"ahead_lower": lower, "ahead_upper": upper, "right": (ahead > 0).mean()}
 
 
 def _mean_interval(values: pd.Series, clusters: pd.Series) -> tuple[float, float]:
@@ -178,26 +124,14 @@ def _mean_interval(values: pd.Series, clusters: pd.Series) -> tuple[float, float
     return float(lower), float(upper)
 
 
-def run_study(run: Run, keys: list[Key], workers: int | None) -> None:
-    """Do every sequence that is missing."""
-    missing = [key for key in keys if key in run.progress().missing]
-    jobs = [(task, int(sequence)) for task, sequence in missing]
-    with closing(do_all(fit_sequence, jobs, workers=workers)) as results:
-        for index, rows in results:
-            if isinstance(rows, Failure):
-                raise RuntimeError(f"{missing[index]}: {rows.kind}: {rows.message}")
-            run.save_record(missing[index], {"rows": rows})
-            print(*missing[index], flush=True)
-
-
-def keep(run: Run) -> None:
-    """Write the tables of what is done so far, and print the short ones."""
-    facts: list[Any] = [record.facts["rows"] for record in run.records()]
-    rows = pd.DataFrame([row for own in facts for row in own])
-    KEPT.mkdir(parents=True, exist_ok=True)
-    for name, table in (("parameters", parameter_table(rows)), ("evidences", evidence_table(rows))):
-        table.round(4).to_csv(KEPT / f"{name}.csv", index=False)
-        print(table.round(3).to_string(index=False))
+def summaries(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return the tables of what is done so far; parameters are judged over all of them together."""
+    parameters = by_cell(rows, ("task", "model", "parameter"), parameter_measures)
+    people = rows.drop_duplicates(["task", "sequence", "model", "person"])
+    return {
+        "parameters": judged(parameters, ["coverage_p", "chi2_p", "ecdf_p"], FAMILY),
+        "evidences": by_cell(people, ("task", "model"), evidence_measures),
+    }
 
 
 def main() -> None:
@@ -206,12 +140,9 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=TASKS, default=list(TASKS))
     parser.add_argument("--workers", type=int)
     given = parser.parse_args()
-    keys: list[Key] = [(task, f"{sequence:02d}") for task in TASKS for sequence in range(SEQUENCES)]
-    identity = {"seed": SEED, "sequences": SEQUENCES, "people": PEOPLE, "filters": FILTERS}
-    identity["preset"] = load_preset("default").model_dump(mode="json", exclude={"pooling"})  # type: ignore[assignment]
-    with open_run(given.out, identity=identity, about={}, keys=keys) as run:
-        run_study(run, [key for key in keys if key[0] in given.only], given.workers)
-        keep(run)
+    kept = Kept(given.out, "rows", job=("task", "sequence"))
+    kept.do(fit_sequence, [(task, sequence) for task in given.only for sequence in range(SEQUENCES)], given.workers)
+    write_summaries(KEPT, summaries(kept.table))
 
 
 if __name__ == "__main__":

@@ -17,8 +17,8 @@ import argparse
 import importlib
 import time
 from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, logsumexp
 
 from benchmarks.earlier import NAME, ROOT, lay_out, make_importable
+from benchmarks.kept import Kept, Rows, by_cell, write_summaries
 from holmes_fit.fitting.lattice.explored import Explored
 from holmes_fit.fitting.lattice.exploring import explore
 from holmes_fit.fitting.lattice.task import A_NODE, LATTICE, Task, log_prior_mass, natural
@@ -37,9 +38,6 @@ from holmes_fit.likelihood.density import density_of, deviations_of, log_odds_of
 from holmes_fit.likelihood.traces import Replicates, Traces, traces_of
 from holmes_fit.models.registry import Observer, find_model
 from holmes_fit.models.responses import choice_probability
-from holmes_fit.runs.folder import Run, open_run
-from holmes_fit.runs.workers.pool import Failure
-from holmes_fit.runs.workers.tasks import do_all
 from holmes_fit.settings.preset import load_preset
 from holmes_fit.settings.spaces import Space
 from holmes_fit.studies.simulation.people import simulate
@@ -58,9 +56,6 @@ TODAY = "batches"
 LOG_SCORES = ["alpha", "omega", "beta", "lapse", "model"]
 
 Array = NDArray[np.float64]
-
-
-# ------------------------------------------------------------------------------------------------- filters
 
 
 class Filters:
@@ -89,19 +84,13 @@ def stored(task_class: Any, traces_class: Any) -> Any:
     @dataclass(frozen=True, kw_only=True)
     class StoredTask(task_class):  # type: ignore[misc]
         filters: Filters
-        used: dict[int, int]
 
         def traces(self, position: Array, replicates: Any) -> Any:
             node, first = divmod(replicates.first - LATTICE, A_NODE)
-            last = first + replicates.number
-            self.used[node] = max(self.used.get(node, 0), last)
-            p_hat = tuple(each[first:last] for each in self.filters.at(node))
+            p_hat = tuple(each[first : first + replicates.number] for each in self.filters.at(node))
             return traces_class(p_hat, tuple(learner.choices for learner in self.learners))
 
     return StoredTask
-
-
-# ------------------------------------------------------------------------------------------------- the ways
 
 
 def fit_batches(filters: Filters, learners: tuple[Learner, ...], model: str) -> dict[str, tuple[Array, float]]:
@@ -110,9 +99,8 @@ def fit_batches(filters: Filters, learners: tuple[Learner, ...], model: str) -> 
         importlib.import_module(f"{NAME}.{name}") for name in ("lattice", "likelihood", "presets", "models")
     )
     preset = presets.load_preset("default")
-    task = stored(lattice.Task, likelihood.Traces)(
-        learners, preset.space(models.MODELS[model]), filters=filters, used={}
-    )
+    space = preset.space(models.MODELS[model])
+    task = stored(lattice.Task, likelihood.Traces)(learners, space, filters=filters)
     replicates = preset.likelihood.replicates
     explored = lattice.explore(task, replicates)
     posterior = lattice.posterior_of(explored)
@@ -137,7 +125,7 @@ def fit_package(
     filters: Filters, learners: tuple[Learner, ...], rng: np.random.Generator
 ) -> dict[str, tuple[Array, float]]:
     """Fit as the package does, and once more with learned weights."""
-    task = stored(Task, Traces)(learners, filters.space, filters=filters, used={})
+    task = stored(Task, Traces)(learners, filters.space, filters=filters)
     explored = explore(task, OF_PACKAGE)
     log_prior = log_prior_mass(filters.space)
     parts = list(explored.both_halves())
@@ -204,18 +192,15 @@ def em_share(scores: Array, steps: int = 500) -> float:
     return share
 
 
-# ------------------------------------------------------------------------------------------------- people
-
-
-def do_sequence(job: tuple[str, int, int, str]) -> list[dict[str, Any]]:
+def do_sequence(job: tuple[str, int], earlier: Path) -> Rows:
     """Filter one sequence with both models, simulate people of both, and fit everyone in all ways."""
-    task, sequence, people, earlier = job
-    make_importable(Path(earlier))
+    task, sequence = job
+    make_importable(earlier)
     preset = load_preset("default")
     learners = simulate(task, subjects=1, seed=SEED + sequence).cohort.learners
     filters = {model: Filters(preset.space(find_model(model)), learners) for model in MODELS}
     rows = []
-    for number in range(people):
+    for number in range(TASKS[task]):
         for origin, truth_model in enumerate(MODELS):
             rng = np.random.default_rng([SEED, sequence, number, origin])
             truth, person = simulated(filters[truth_model].space, learners, rng)
@@ -247,13 +232,10 @@ def fitted(
     truth_model: str,
     truth: dict[str, float],
     rng: np.random.Generator,
-) -> list[dict[str, Any]]:
+) -> Rows:
     """Return a row for each way: evidence, and, for the true model, log scores and ranks of the true values."""
     found, seconds = {}, {}
-    for fit in (
-        lambda: fit_batches(filters, person, model),
-        lambda: fit_package(filters, person, rng),
-    ):
+    for fit in (lambda: fit_batches(filters, person, model), lambda: fit_package(filters, person, rng)):
         begun = time.process_time()
         own = fit()
         seconds |= dict.fromkeys(own, time.process_time() - begun)
@@ -278,9 +260,6 @@ def against_truth(space: Space, mass: Array, truth: dict[str, float]) -> dict[st
         ratio = np.interp(at, axis.positions, marginal) / np.interp(at, axis.positions, np.exp(axis.log_weights))
         found[f"{axis.name}_score"] = float(np.log(max(ratio, 1e-12)))
     return found
-
-
-# ------------------------------------------------------------------------------------------------- the verdict
 
 
 def scores_of(rows: pd.DataFrame) -> pd.DataFrame:
@@ -312,71 +291,33 @@ def verdicts(scores: pd.DataFrame) -> pd.DataFrame:
     """Return, for each task, truth and way: mean scores, and those above today's way with their standard errors."""
     key = ["task", "sequence", "person", "truth"]
     today = scores[scores["arm"] == TODAY].set_index(key)
-    rows = []
-    for (task, truth, arm), own in scores.groupby(["task", "truth", "arm"], sort=False):
-        own = own.set_index(key)
-        paired = today.loc[own.index]
-        clusters = own.reset_index()["sequence"]
-        row = {"task": task, "truth": truth, "arm": arm, "people": len(own)}
+
+    def measure(own: pd.DataFrame) -> dict[str, float]:
+        clusters, own = own["sequence"], own.set_index(key)
+        row: dict[str, float] = {"people": len(own)}
         for name in [*LOG_SCORES, "sum"]:
+            above = (own[name] - today.loc[own.index, name]).to_numpy()
             row[name] = own[name].mean()
-            row[f"{name}_above"], row[f"{name}_error"] = clustered(
-                (own[name] - paired[name]).reset_index()[name], clusters
-            )
+            row[f"{name}_above"], row[f"{name}_error"] = clustered(pd.Series(above), clusters)
         for name in LOG_SCORES[:-1]:
             row[f"{name}_covered"] = own[f"{name}_below"].between(0.025, 0.975).mean()
             row[f"{name}_mean_rank"] = own[f"{name}_below"].mean()
-        row["right"] = (own["ahead"] > 0).mean()
-        rows.append(row)
-    return pd.DataFrame(rows)
+        return row | {"right": (own["ahead"] > 0).mean()}
+
+    return by_cell(scores, ("task", "truth", "arm"), measure)
 
 
 def overall(scores: pd.DataFrame) -> pd.DataFrame:
     """Return the figures that decide: means over tasks and truths, each counting alike, above today's way."""
-    table = verdicts(scores)
-    rows = []
-    for arm, own in table.groupby("arm", sort=False):
-        row: dict[str, Any] = {"arm": arm, "cells": len(own), "sum": own["sum"].mean()}
+
+    def measure(own: pd.DataFrame) -> dict[str, float]:
+        row = {"cells": len(own), "sum": own["sum"].mean()}
         for name in [*LOG_SCORES, "sum"]:
             row[f"{name}_above"] = own[f"{name}_above"].mean()
             row[f"{name}_error"] = float(np.sqrt((own[f"{name}_error"] ** 2).sum())) / len(own)
-        rows.append(row)
-    return pd.DataFrame(rows)
+        return row
 
-
-def people_of(run: Run) -> pd.DataFrame:
-    return pd.DataFrame([row for record in run.records() for row in record.facts["rows"]])  # type: ignore[union-attr]
-
-
-def run_study(out: Path, workers: int | None) -> None:
-    jobs = {(task, f"{sequence:02d}"): people for task, people in TASKS.items() for sequence in range(SEQUENCES)}
-    identity = {"seed": SEED, "tasks": TASKS, "sequences": SEQUENCES, "filters": [FILTERS, OF_PACKAGE]}
-    earlier = (out.parent / f"{out.name}_earlier").resolve()
-    if not earlier.exists():
-        earlier.mkdir(parents=True)
-        lay_out(EARLIER, earlier)
-    with open_run(out, identity=identity, about={}, keys=list(jobs)) as run:
-        missing = [key for key in jobs if key in run.progress().missing]
-        work = [(task, int(sequence), jobs[task, sequence], str(earlier)) for task, sequence in missing]
-        with closing(do_all(do_sequence, work, workers=workers)) as results:
-            for number, rows in results:
-                if isinstance(rows, Failure):
-                    raise RuntimeError(f"{missing[number]}: {rows.kind}: {rows.message}")
-                run.save_record(missing[number], {"rows": rows}, {})
-                print(*missing[number], flush=True)
-
-
-def judge(out: Path) -> None:
-    from holmes_fit.runs.folder import read_run
-
-    rows = people_of(read_run(out))
-    scores = scores_of(rows)
-    KEPT.mkdir(parents=True, exist_ok=True)
-    scores.round(4).to_csv(KEPT / "people.csv", index=False)
-    verdicts(scores).round(4).to_csv(KEPT / "cells.csv", index=False)
-    overall(scores).round(4).to_csv(KEPT / "overall.csv", index=False)
-    print(overall(scores).round(3).to_string(index=False))
-    print(verdicts(scores).round(2).to_string(index=False))
+    return by_cell(verdicts(scores), ["arm"], measure)
 
 
 def main() -> None:
@@ -385,9 +326,16 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("--workers", type=int)
     given = parser.parse_args()
+    kept = Kept(given.out, "rows", job=("task", "sequence"))
     if given.command == "run":
-        run_study(given.out, given.workers)
-    judge(given.out)
+        earlier = (given.out.parent / f"{given.out.name}_earlier").resolve()
+        if not earlier.exists():
+            earlier.mkdir(parents=True)
+            lay_out(EARLIER, earlier)
+        jobs = [(task, sequence) for task in TASKS for sequence in range(SEQUENCES)]
+        kept.do(partial(do_sequence, earlier=earlier), jobs, given.workers)
+    scores = scores_of(kept.table)
+    write_summaries(KEPT, {"people": scores, "cells": verdicts(scores), "overall": overall(scores)})
 
 
 if __name__ == "__main__":

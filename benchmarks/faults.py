@@ -25,7 +25,7 @@ from queue import Queue
 
 ROOT = Path(__file__).resolve().parent.parent
 LIST = ROOT / "benchmarks" / "faults.toml"
-FOLDERS = ("holmes_fit", "tests", "benchmarks", "data", "protocols", "fitting", "reports")
+FOLDERS = ("holmes_fit", "paper", "tests", "benchmarks", "data", "protocols", "fitting", "reports")
 FILES = ("pyproject.toml", "README.md", "Makefile", "requirements.lock")
 LIMIT = 3600  # seconds for a test
 

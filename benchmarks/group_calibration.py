@@ -15,11 +15,10 @@ tables that are made from it are in reports/pooling.
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from dataclasses import replace
 from functools import cache
-from pathlib import Path
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -27,14 +26,11 @@ import pandas as pd
 from scipy.stats import binom
 
 from benchmarks.earlier import ROOT
-from holmes_fit._support.atomic import written_whole
-from holmes_fit._support.uniformity import chi_square_p, ecdf_p
+from benchmarks.kept import Kept, Rows, by_cell, judged, rank_tests, write_summaries
 from holmes_fit.fitting.lattice.posterior import Posterior
-from holmes_fit.groups.pooling.repeated import RepeatedMixture
+from holmes_fit.groups.pooling.mixture import mix_models
 from holmes_fit.groups.pooling.sampling import Sampling
 from holmes_fit.models.registry import find_model
-from holmes_fit.runs.workers.pool import Failure
-from holmes_fit.runs.workers.tasks import do_all
 from holmes_fit.settings.preset import load_preset
 from holmes_fit.studies.recovery.group_calibration import RANKED, GroupCohort, GroupStudy
 from holmes_fit.studies.recovery.group_study import QUANTITIES
@@ -54,11 +50,7 @@ MIXTURE_SAMPLING = Sampling(chains=2, tune=300, draws=500)
 RESAMPLES = 2000
 NOISY = 0.5  # nats of Monte Carlo error of a log evidence
 KEPT = ROOT / "reports" / "pooling"
-
-Rows = list[dict[str, Any]]
-
-
-# ------------------------------------------------------------------------------------------------- the work
+KINDS = ("people", "mixtures", "groups")
 
 
 def do_sequence(job: tuple[str, int]) -> dict[str, Rows]:
@@ -122,21 +114,14 @@ def group_rows(model: str, parameters: Sequence[str], cohort: GroupCohort) -> Ro
 
 def person_rows(model: str, parameters: Sequence[str], cohort: GroupCohort) -> Rows:
     """Return a row for each person and parameter: the truth, and what was found without the group and with it."""
-    return [
-        {
-            "model": model,
-            "person": person,
-            "parameter": parameter,
-            "truth": float(cohort.truth[person, place]),
-            "separate": float(cohort.separate[person, place]),
-            "pooled": float(cohort.pooled[person, place]),
-            "separate_covers": bool(abs(cohort.separate_below[person, place] - 0.5) <= 0.475),
-            "pooled_covers": bool(abs(cohort.pooled_below[person, place] - 0.5) <= 0.475),
-            "evidence_error": float(cohort.evidence_error[person]),
-        }
-        for person in range(PEOPLE)
-        for place, parameter in enumerate(parameters)
-    ]
+    rows = []
+    for person, place in product(range(PEOPLE), range(len(parameters))):
+        row = {"model": model, "person": person, "parameter": parameters[place]}
+        row |= {name: float(getattr(cohort, name)[person, place]) for name in ("truth", "separate", "pooled")}
+        for name in ("separate", "pooled"):
+            row[f"{name}_covers"] = bool(abs(getattr(cohort, f"{name}_below")[person, place] - 0.5) <= 0.475)
+        rows.append(row | {"evidence_error": float(cohort.evidence_error[person])})
+    return rows
 
 
 def mixture_rows(fits: Callable[[int, int], list[Posterior]], rng: np.random.Generator) -> Rows:
@@ -146,19 +131,18 @@ def mixture_rows(fits: Callable[[int, int], list[Posterior]], rng: np.random.Gen
     those people who follow the same model in both.
     """
     place = rng.random(PEOPLE)
-    sampler = RepeatedMixture(sampling=MIXTURE_SAMPLING)
     rows = []
     for condition, frequency in [*((f"{each:g}", each) for each in FREQUENCIES), ("drawn", float(rng.random()))]:
         member = (place < frequency).astype(int)
         own = [fits(person, int(source)) for person, source in enumerate(member)]
         names = [f"s{person:02d}" for person in range(PEOPLE)]
         lattices = [as_lattices(model, names, fit) for model, fit in zip(MODELS, zip(*own, strict=True), strict=True)]
-        found = sampler(lattices, int(rng.integers(1 << 31)))
-        with_errors, without = found.imputed.frequency[:, 0, 1], found.sampled_frequency[:, 1]
+        found = mix_models(lattices, sampling=replace(MIXTURE_SAMPLING, seed=int(rng.integers(1 << 31))))
+        with_errors, without = found.frequency[:, 0, 1], found.sampled_frequency[:, 0, 1]
         row = {"condition": condition, "frequency": frequency, "n_holmes": int(member.sum())}
         row |= {"mean": float(with_errors.mean())} | _ends("", with_errors) | _ends("_without", without)
-        row["right"] = float(np.mean(found.imputed.probability.argmax(axis=1) == member))
-        row["imputed_effective"] = float(found.imputed.effective.min())
+        row["right"] = float(np.mean(found.probability.argmax(axis=1) == member))
+        row["imputed_effective"] = float(found.effective.min())
         diagnostics = found.diagnostics
         row |= {"divergences": diagnostics.divergences, "r_hat": diagnostics.r_hat}
         rows.append(row | {"ess": min(diagnostics.ess_bulk, diagnostics.ess_tail)})
@@ -170,178 +154,70 @@ def _ends(which: str, frequency: np.ndarray) -> dict[str, float]:
     return {f"lower{which}": float(lower), f"upper{which}": float(upper)}
 
 
-class Kept:
-    """What is done so far, a table a kind: a sequence is in all of them or in none.
-
-    Parameters
-    ----------
-    folder
-        Where the tables are.
-    """
-
-    KINDS = ("people", "mixtures", "groups")  # the last is written last: a sequence that is in it is done
-
-    def __init__(self, folder: Path):
-        self.folder = folder
-        self.tables = {kind: self._read(kind) for kind in self.KINDS}
-
-    def _read(self, kind: str) -> pd.DataFrame:
-        path = self.folder / f"{kind}.csv"
-        return pd.read_csv(path, dtype={"condition": "string"}) if path.exists() else pd.DataFrame()
-
-    @property
-    def done(self) -> set[tuple[str, int]]:
-        groups = self.tables["groups"]
-        return set(zip(groups["task"], groups["sequence"], strict=True)) if len(groups) else set()
-
-    def add(self, job: tuple[str, int], found: dict[str, Rows]) -> None:
-        """Write the rows of a sequence, in place of any that were left when an earlier run was stopped."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        for kind in self.KINDS:
-            earlier = self.tables[kind]
-            if len(earlier):
-                earlier = earlier[(earlier["task"] != job[0]) | (earlier["sequence"] != job[1])]
-            table = pd.concat([earlier, pd.DataFrame(found[kind])], ignore_index=True)
-            if len(table):
-                table = table.sort_values(["task", "sequence", "set"], kind="stable", ignore_index=True)
-            self.tables[kind] = table
-            with written_whole(self.folder / f"{kind}.csv") as path:
-                table.to_csv(path, index=False, float_format="%.6g")
-
-
-def run_study(kept: Kept, jobs: list[tuple[str, int]], workers: int | None) -> None:
-    """Do every sequence that is missing."""
-    missing = [job for job in jobs if job not in kept.done]
-    begun = time.monotonic()
-    with closing(do_all(do_sequence, missing, workers=workers)) as results:
-        for done, (index, found) in enumerate(results, start=1):
-            if isinstance(found, Failure):
-                raise RuntimeError(f"{missing[index]}: {found.kind}: {found.message}\n{found.traceback}")
-            kept.add(missing[index], found)
-            print(*missing[index], f"{done} of {len(missing)}, {(time.monotonic() - begun) / 60:.0f} min", flush=True)
-
-
-# ------------------------------------------------------------------------------------------------- the tables
-
-
 def rank_table(groups: pd.DataFrame) -> pd.DataFrame:
     """Return tests of the ranks: a row a task, model, quantity and parameter, judged over all of them together."""
-    cells = ["task", "model", "quantity", "parameter"]
-    rows = []
-    for cell, own in groups.groupby(cells, sort=False):
-        rank = own["rank"].to_numpy()
-        rows.append(
-            {
-                **dict(zip(cells, cell, strict=True)),
-                "cohorts": len(own),
-                "mean_rank": (rank + 0.5).mean() / (RANKED + 1),
-                "mean_rank_error": np.sqrt(1 / 12 / len(own)),
-                "chi2_p": chi_square_p(rank, RANKED),
-                "ecdf_p": ecdf_p(rank, RANKED),
-            }
-        )
-    table = pd.DataFrame(rows)
-    smallest = table[["chi2_p", "ecdf_p"]].min(axis=1)
-    table["verdict"] = np.where(smallest < FAMILY / (2 * len(table)), "fails", "passes")
-    return table
+    cells = ("task", "model", "quantity", "parameter")
+    measure = lambda own: {"cohorts": len(own), **rank_tests(own["rank"].to_numpy(), RANKED)}  # noqa: E731
+    return judged(by_cell(groups, cells, measure), ["chi2_p", "ecdf_p"], FAMILY)
 
 
 def shrinkage_table(people: pd.DataFrame) -> pd.DataFrame:
     """Return errors of pooled and separate estimates, with bootstrap intervals over cohorts: a row a parameter."""
     rng = np.random.default_rng(SEED)
-    rows = []
-    for (task, model, parameter), own in people.groupby(["task", "model", "parameter"], sort=False):
-        cohort = [own["sequence"], own["set"]]
-        squared = {
-            name: ((own[name] - own["truth"]) ** 2).groupby(cohort).mean().to_numpy() for name in ("separate", "pooled")
-        }
-        picks = rng.integers(len(squared["pooled"]), size=(RESAMPLES, len(squared["pooled"])))
-        rmse = {name: float(np.sqrt(values.mean())) for name, values in squared.items()}
-        again = {name: np.sqrt(values[picks].mean(axis=1)) for name, values in squared.items()}
-        lower, upper = np.quantile(again["pooled"] - again["separate"], [0.025, 0.975])
-        rows.append(
-            {
-                "task": task,
-                "model": model,
-                "parameter": parameter,
-                "cohorts": len(squared["pooled"]),
-                "people": len(own),
-                "rmse_separate": rmse["separate"],
-                "rmse_pooled": rmse["pooled"],
-                "difference": rmse["pooled"] - rmse["separate"],
-                "difference_lower": lower,
-                "difference_upper": upper,
-                "coverage_separate": own["separate_covers"].mean(),
-                "coverage_pooled": own["pooled_covers"].mean(),
-            }
-        )
-    return pd.DataFrame(rows)
+
+    def measure(own: pd.DataFrame) -> dict[str, float]:
+        cohort, ways = [own["sequence"], own["set"]], ("separate", "pooled")
+        squared = [((own[name] - own["truth"]) ** 2).groupby(cohort).mean().to_numpy() for name in ways]
+        picks = rng.integers(len(squared[1]), size=(RESAMPLES, len(squared[1])))
+        separate, pooled = (float(np.sqrt(values.mean())) for values in squared)
+        again = [np.sqrt(values[picks].mean(axis=1)) for values in squared]
+        lower, upper = np.quantile(again[1] - again[0], [0.025, 0.975])
+        row = {"cohorts": len(squared[1]), "people": len(own), "rmse_separate": separate, "rmse_pooled": pooled}
+        row |= {"difference": pooled - separate, "difference_lower": lower, "difference_upper": upper}
+        return row | {f"coverage_{name}": own[f"{name}_covers"].mean() for name in ways}
+
+    return by_cell(people, ("task", "model", "parameter"), measure)
 
 
-def mixture_table(mixtures: pd.DataFrame) -> pd.DataFrame:
-    """Return the coverage of the intervals of each frequency, with the 99% interval that chance allows."""
-    rows = []
-    for condition, own in mixtures.groupby("condition", sort=False):
-        low, high = binom.interval(0.99, len(own), 0.90)
-        covered = own["frequency"].between(own["lower"], own["upper"])
-        rows.append(
-            {
-                "condition": condition,
-                "mixtures": len(own),
-                "coverage": covered.mean(),
-                "allowed_low": low / len(own),
-                "allowed_high": high / len(own),
-                "verdict": "passes" if low <= covered.sum() <= high else "fails",
-                "coverage_without_errors": own["frequency"].between(own["lower_without"], own["upper_without"]).mean(),
-                "too_high": (own["lower"] > own["frequency"]).mean(),
-                "too_low": (own["upper"] < own["frequency"]).mean(),
-                "bias": (own["mean"] - own["frequency"]).mean(),
-                "width": (own["upper"] - own["lower"]).mean(),
-                "people_told_right": own["right"].mean(),
-            }
-        )
-    return pd.DataFrame(rows)
+def mixture_measures(own: pd.DataFrame) -> dict[str, Any]:
+    """Return the coverage of the intervals of a frequency, with the 99% interval that chance allows."""
+    low, high = binom.interval(0.99, len(own), 0.90)
+    frequency = own["frequency"]
+    covered, without = (frequency.between(own[f"lower{which}"], own[f"upper{which}"]) for which in ("", "_without"))
+    row = {"mixtures": len(own), "coverage": covered.mean()}
+    row |= {"allowed_low": low / len(own), "allowed_high": high / len(own)}
+    row |= {"verdict": "passes" if low <= covered.sum() <= high else "fails", "coverage_without_errors": without.mean()}
+    row |= {"too_high": (own["lower"] > frequency).mean(), "too_low": (own["upper"] < frequency).mean()}
+    row |= {"bias": (own["mean"] - frequency).mean(), "width": (own["upper"] - own["lower"]).mean()}
+    return row | {"people_told_right": own["right"].mean()}
 
 
 def check_table(groups: pd.DataFrame, people: pd.DataFrame, mixtures: pd.DataFrame) -> pd.DataFrame:
     """Return whether NUTS has done its work, and how noisy the likelihoods were: a row a task and model."""
     chains = groups.drop_duplicates(["task", "model", "sequence", "set"])
-    rows = [
-        {"of": f"{task}, {model}", **_chain_checks(own)} for (task, model), own in chains.groupby(["task", "model"])
-    ]
-    if len(mixtures):
-        rows.append({"of": "mixtures", **_chain_checks(mixtures)})
-    table = pd.DataFrame(rows).set_index("of")
+    chains = pd.concat([chains.assign(of=chains["task"] + ", " + chains["model"]), mixtures.assign(of="mixtures")])
+    found = chains.groupby("of")
+    table = pd.DataFrame(
+        {
+            "sampled": found.size(),
+            "with_divergences": found["divergences"].agg(lambda own: int((own > 0).sum())),
+            "median_r_hat": found["r_hat"].median(),
+            "median_ess": found["ess"].median(),
+            "lowest_ess": found["ess"].min(),
+        }
+    )
     errors = people.drop_duplicates(["task", "model", "sequence", "set", "person"])
     for (task, model), own in errors.groupby(["task", "model"])["evidence_error"]:
         table.loc[f"{task}, {model}", ["share_noisy", "median_evidence_error"]] = [(own > NOISY).mean(), own.median()]
     return table.reset_index()
 
 
-def _chain_checks(own: pd.DataFrame) -> dict[str, float]:
-    return {
-        "sampled": len(own),
-        "with_divergences": int((own["divergences"] > 0).sum()),
-        "median_r_hat": own["r_hat"].median(),
-        "median_ess": own["ess"].median(),
-        "lowest_ess": own["ess"].min(),
-    }
-
-
-def keep(kept: Kept) -> None:
-    """Write the tables of what is done so far, and print them."""
-    groups, people, mixtures = (kept.tables[kind] for kind in ("groups", "people", "mixtures"))
-    tables = {
-        "sbc_summary": rank_table(groups),
-        "shrinkage": shrinkage_table(people),
-        "checks": check_table(groups, people, mixtures),
-    }
-    if len(mixtures):
-        tables["mixture_coverage"] = mixture_table(mixtures)
-    KEPT.mkdir(parents=True, exist_ok=True)
-    for name, table in tables.items():
-        table.round(4).to_csv(KEPT / f"{name}.csv", index=False)
-        print(table.round(3).to_string(index=False), end="\n\n")
+def summaries(kept: Kept) -> dict[str, pd.DataFrame]:
+    """Return the tables of what is done so far."""
+    people, mixtures, groups = (kept.tables[kind] for kind in KINDS)
+    checks = check_table(groups, people, mixtures)
+    found = {"sbc_summary": rank_table(groups), "shrinkage": shrinkage_table(people), "checks": checks}
+    return found | ({"mixture_coverage": by_cell(mixtures, ["condition"], mixture_measures)} if len(mixtures) else {})
 
 
 def main() -> None:
@@ -349,9 +225,9 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=list(SETS), default=list(SETS))
     parser.add_argument("--workers", type=int)
     given = parser.parse_args()
-    kept = Kept(KEPT / "calibration")
-    run_study(kept, [(task, sequence) for task in given.only for sequence in range(SEQUENCES)], given.workers)
-    keep(kept)
+    kept = Kept(KEPT / "calibration", *KINDS, job=("task", "sequence"), text=["condition"], digits="%.6g")
+    kept.do(do_sequence, [(task, sequence) for task in given.only for sequence in range(SEQUENCES)], given.workers)
+    write_summaries(KEPT, summaries(kept))
 
 
 if __name__ == "__main__":

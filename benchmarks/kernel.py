@@ -131,10 +131,9 @@ def in_fresh_process(code: str) -> dict[str, float]:
 MEMORY = """
 import json, re, numpy as np
 from benchmarks.kernel import KEY, settings_of
-from benchmarks.earlier import NAME, lay_out, make_importable
 from benchmarks.tasks import compositional
-from holmes_fit.filters import kernel
-from holmes_fit.observations import observations_from_matrix
+from holmes_fit.models.filters import kernel
+from holmes_fit.trials.observations import observations_from_matrix
 
 def megabytes(entry):
     return int(re.search(entry + r":\\s+(\\d+)", open("/proc/self/status").read())[1]) / 1024

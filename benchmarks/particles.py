@@ -9,12 +9,13 @@ particles; and evidences over the grid of ``grid_evidence``, HOLMES minus flat.
 from __future__ import annotations
 
 import argparse
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from benchmarks.grid_evidence import log_evidence
+from holmes_fit.likelihood.answers import likelihood_of
 from holmes_fit.likelihood.traces import Replicates, traces_of
 from holmes_fit.models.registry import MODELS, Observer
 from holmes_fit.trials.cohorts import Learner
@@ -23,12 +24,27 @@ from holmes_fit.trials.reading import read_cohort
 PARTICLES = (50, 200, 2000)
 VALUES = {"alpha": 1.0, "omega": 0.5, "depth_scale": 1.0}
 FILTERS = Replicates(64)
+ON_GRID = Replicates(8)
+ALPHA = np.exp(np.linspace(np.log(0.05), np.log(5), 8))
+OMEGA = np.exp(np.linspace(np.log(0.02), np.log(5), 8))
+BETA = np.exp(np.linspace(np.log(0.1), np.log(7), 8))
+LAPSE = np.array([0.001, 0.05, 0.15])
 
 
 def p_hat(model: str, learners: tuple[Learner, ...], particles: int) -> np.ndarray:
     """Return p-hat of all trials of one person, filters x trials."""
     traces = traces_of(MODELS[model], learners, VALUES, Observer(particles=particles), 0, FILTERS)
     return np.concatenate(traces.p_hat, axis=1)
+
+
+def log_evidence(model: str, learners: tuple[Learner, ...], observer: Observer) -> float:
+    """Return the log of the mean likelihood over the grid."""
+    on_nodes = []
+    for alpha, omega in product(ALPHA, OMEGA):
+        values = VALUES | {"alpha": alpha, "omega": omega}
+        traces = traces_of(MODELS[model], learners, values, observer, 0, ON_GRID)
+        on_nodes.append(likelihood_of(traces).on_grid(BETA, LAPSE, np.zeros(1)))
+    return float(np.logaddexp.reduce(np.array(on_nodes).ravel()) - np.log(np.array(on_nodes).size))
 
 
 def person_rows(subject: str, learners: tuple[Learner, ...]) -> list[dict[str, object]]:
@@ -41,7 +57,7 @@ def person_rows(subject: str, learners: tuple[Learner, ...]) -> list[dict[str, o
             traces = p_hat(model, learners, particles)
             row[f"spread_{model}"] = traces.std(axis=0, ddof=1).mean()
             row[f"shift_{model}"] = np.abs(traces.mean(axis=0) - most[model]).mean()
-            row[f"evidence_{model}"] = log_evidence(model, learners, 0, Observer(particles=particles))
+            row[f"evidence_{model}"] = log_evidence(model, learners, Observer(particles=particles))
         rows.append(row)
     return rows
 

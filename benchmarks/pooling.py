@@ -18,14 +18,12 @@ from __future__ import annotations
 
 import argparse
 import logging
-import os
 import shutil
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +38,7 @@ from pytensor.graph.basic import Apply
 from pytensor.graph.op import Op
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from benchmarks.whole_way import call
 from holmes_fit.fitting.cohort import fit
 from holmes_fit.groups.pooling.density import Density, GroupTerm
 from holmes_fit.groups.pooling.draws import GroupDraws, People
@@ -57,9 +56,6 @@ MODELS = ("flat", "holmes")
 QUANTITIES = ("mean", "spread")
 
 
-# ------------------------------------------------------------------------------------------------- both commands
-
-
 def make_run(folder: Path, people: int) -> Path:
     """Simulate people and fit them quickly."""
     cohort = simulate("compositional_3", "holmes", people, {"omega": "lognormal:0.3,0.5"}, seed=7).cohort
@@ -75,18 +71,10 @@ def time_commands(run: Path, people: int) -> pd.DataFrame:
         for state in LIMITS:
             copy = shutil.copytree(run, Path(folder) / state)
             for command in ("pool", "compare"):
-                rows.append({"people": people, "compiled": state, "command": command, **timed(command, copy, cache)})
+                rows.append(
+                    {"people": people, "compiled": state, "command": command, **call([command, str(copy)], cache)}
+                )
     return pd.DataFrame(rows)
-
-
-def timed(command: str, run: Path, environment: dict[str, str]) -> dict[str, object]:
-    """Return the seconds of a command, those of all its processors, and whether it ended without warnings."""
-    before, begun = os.times(), time.perf_counter()
-    call = [sys.executable, "-m", "holmes_fit", command, str(run), "--quiet"]
-    code = subprocess.run(call, env={**os.environ, **environment}, check=False).returncode
-    seconds, after = time.perf_counter() - begun, os.times()
-    processor = sum(getattr(after, name) - getattr(before, name) for name in ("children_user", "children_system"))
-    return {"seconds": round(seconds, 1), "processor": round(processor, 1), "exit_code": code}
 
 
 def both_commands(table: pd.DataFrame) -> pd.DataFrame:
@@ -94,9 +82,6 @@ def both_commands(table: pd.DataFrame) -> pd.DataFrame:
     total = table.groupby(["people", "compiled"], sort=False)["seconds"].sum().reset_index()
     total["limit"] = [LIMITS[state][people] for people, state in zip(total["people"], total["compiled"], strict=True)]
     return total
-
-
-# ------------------------------------------------------------------------------------------------- black boxes
 
 
 class BlackBox(Op):
@@ -151,9 +136,6 @@ def model_of_people(lattices: Lattices, prior: Scaled) -> pm.Model:
     return model
 
 
-# ------------------------------------------------------------------------------------------------- the comparison
-
-
 @dataclass(frozen=True)
 class Way:
     """A way to sample: with a seed to draws and the seconds of sampling, without those of compiling where it can tell.
@@ -187,54 +169,35 @@ def by_nuts(density: Density, seed: int) -> tuple[az.InferenceData, float]:
 
 def by_slices(model: pm.Model, tune: int, draws: int, seed: int) -> tuple[az.InferenceData, float]:
     """Sample with PyMC's slice sampler, on one core."""
+    quietly: dict[str, Any] = {"progressbar": False, "compute_convergence_checks": False}
     with model:
-        idata = pm.sample(
-            draws=draws,
-            tune=tune,
-            chains=CHAINS,
-            cores=1,
-            step=pm.Slice(),
-            random_seed=seed,
-            progressbar=False,
-            compute_convergence_checks=False,
-        )
+        idata = pm.sample(draws, tune=tune, chains=CHAINS, cores=1, step=pm.Slice(), random_seed=seed, **quietly)
     return idata, float(idata["posterior"].attrs["sampling_time"])
-
-
-def sample(way: Way, seed: int) -> tuple[az.InferenceData, float, float, float]:
-    """Return draws, the seconds of sampling, those with compilation, and those of the processor with compilation."""
-    begun, processor = time.perf_counter(), time.process_time()
-    idata, seconds = way.sample(seed)
-    return idata, seconds, time.perf_counter() - begun, time.process_time() - processor
 
 
 def compare(lattices: Lattices, rounds: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Sample in all ways in turn, and return speeds, and how far the posteriors are apart."""
-    rows: list[tuple[str, float, float, float, float]] = []
+    rows: list[dict[str, Any]] = []
     kept: dict[str, list[Any]] = {}
     everything = ways(lattices)
-    for number in range(rounds):
-        for way in everything:
-            idata, seconds, with_compilation, processor = sample(way, 100 + number)
-            kept.setdefault(way.name, []).append(idata["posterior"][list(QUANTITIES)])
-            ess = smallest_ess(idata["posterior"])
-            rows.append((way.name, seconds, with_compilation, processor, ess / seconds))
-            print(f"round {number + 1}, {way.name}: {ess:.0f} effective draws in {seconds:.0f} s", flush=True)
-    by_round = pd.DataFrame(rows, columns=["way", "seconds", "with_compilation", "processor", "ess_per_second"])
-    speeds = by_round.groupby("way", sort=False).agg(
-        seconds=("seconds", "sum"),
-        with_compilation=("with_compilation", "sum"),
-        processor=("processor", "sum"),
-        lowest=("ess_per_second", "min"),
-        highest=("ess_per_second", "max"),
-    )
+    for number, way in product(range(rounds), everything):
+        begun, processor = time.perf_counter(), time.process_time()
+        idata, seconds = way.sample(100 + number)
+        row = {"way": way.name, "seconds": seconds, "with_compilation": time.perf_counter() - begun}
+        row["processor"] = time.process_time() - processor
+        kept.setdefault(way.name, []).append(idata["posterior"][list(QUANTITIES)])
+        ess = smallest_ess(idata["posterior"])
+        rows.append(row | {"lowest": ess / seconds, "highest": ess / seconds})
+        print(f"round {number + 1}, {way.name}: {ess:.0f} effective draws in {seconds:.0f} s", flush=True)
+    of_rounds = {"seconds": "sum", "with_compilation": "sum", "processor": "sum", "lowest": "min", "highest": "max"}
+    speeds = pd.DataFrame(rows).groupby("way", sort=False).agg(of_rounds)
     together = {name: joined(parts) for name, parts in kept.items()}
     speeds["ess"] = [smallest_ess(together[name]) for name in speeds.index]
-    speeds["ess_per_second"] = speeds["ess"] / speeds["seconds"]
-    speeds["ess_per_second_with_compilation"] = speeds["ess"] / speeds["with_compilation"]
-    speeds["ess_per_processor_second"] = speeds["ess"] / speeds["processor"]
-    for name in ("ess_per_second", "ess_per_second_with_compilation", "ess_per_processor_second"):
-        speeds[name.replace("ess", "times_slower", 1)] = speeds[name].iloc[0] / speeds[name]
+    rates = {"second": "seconds", "second_with_compilation": "with_compilation", "processor_second": "processor"}
+    for name, taken in rates.items():
+        speeds[f"ess_per_{name}"] = speeds["ess"] / speeds[taken]
+    for name in rates:
+        speeds[f"times_slower_per_{name}"] = speeds[f"ess_per_{name}"].iloc[0] / speeds[f"ess_per_{name}"]
     reference, *others = together.items()
     agreement = [differences(name, posterior, reference[1]) for name, posterior in others]
     return speeds.reset_index(), pd.concat(agreement, ignore_index=True)

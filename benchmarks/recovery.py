@@ -19,8 +19,8 @@ from __future__ import annotations
 import argparse
 import shutil
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,17 +31,15 @@ from scipy.special import expit, logit, logsumexp
 from scipy.stats import binom
 
 import holmes_fit as hf
-from holmes_fit.fitting.cohort import Fits, fit
-from holmes_fit.fitting.plan import code_identity
-from holmes_fit.runs.folder import open_run
-from holmes_fit.runs.workers.tasks import do_all
+from benchmarks.kept import Kept, Rows
+from holmes_fit.fitting.cohort import fit
 from holmes_fit.settings.preset import Preset, load_preset
 from holmes_fit.studies.recovery.estimates import people_table, recovery_table
-from holmes_fit.studies.recovery.plan import plan_recovery
+from holmes_fit.studies.recovery.findings import in_words
+from holmes_fit.studies.recovery.results import Recovery
+from holmes_fit.studies.recovery.setup import set_up_recovery
 from holmes_fit.studies.recovery.statistics import RESAMPLES, correlation, percentiles
-from holmes_fit.studies.recovery.study import Recovery, recover
-from holmes_fit.studies.recovery.truths import Truth
-from holmes_fit.studies.recovery.words import in_words
+from holmes_fit.studies.recovery.study import recover
 from holmes_fit.trials.cohorts import Learner
 
 SEED = 7
@@ -57,9 +55,6 @@ LIMITS = {"quick": 15.0, "default": 70.0}  # minutes
 ON_GRID = ("alpha", "omega", "beta")
 
 
-# --- parameters
-
-
 def matched_preset() -> Preset:
     """Return the default preset with the priors that the people are drawn from."""
     preset = load_preset("default")
@@ -71,12 +66,13 @@ def midpoints(low: float, high: float, n: int) -> np.ndarray:
     return low + (np.arange(n) + 0.5) * (high - low) / n
 
 
-def grid_means(task: tuple[Learner, int]) -> dict[str, float]:
-    """Return posterior means of log alpha, log Omega and log beta, by plain sums over a dense grid.
+def grid_means(job: tuple[str], learners: Mapping[str, Learner], nodes: int) -> Rows:
+    """Return a person's posterior means of log alpha, log Omega and log beta, by plain sums over a dense grid.
 
     All cells have the same prior mass, as the people are drawn uniformly from them. Every node has draws of its own.
     """
-    learner, nodes = task
+    (subject,) = job
+    learner = learners[subject]
     seen = learner.observations
     matrix = np.column_stack([seen.cues, seen.outcome])
     log_values = midpoints(np.log(LOW), np.log(HIGH), nodes)
@@ -94,23 +90,8 @@ def grid_means(task: tuple[Learner, int]) -> dict[str, float]:
     mass /= mass.sum()
     marginals = mass.sum(axis=(1, 2)), mass.sum(axis=(0, 2)), mass.sum(axis=(0, 1))
     positions = log_values, log_values, np.log(beta)
-    return {name: float(m @ at) for name, m, at in zip(ON_GRID, marginals, positions, strict=True)}
-
-
-def dense_grid(learners: Sequence[Learner], nodes: int, out: Path) -> pd.DataFrame:
-    """Return posterior means of everyone on the dense grid, a row a person."""
-    by_name = {learner.subject: learner for learner in learners}
-    identity = {"kind": "dense grid", "nodes": nodes, "people": len(learners), "seed": SEED, **code_identity()}
-    with open_run(out, identity=identity, about={}, keys=[(name,) for name in by_name]) as run:
-        missing = [name for (name,) in run.progress().missing]
-        tasks = [(by_name[name], nodes) for name in missing]
-        with closing(do_all(grid_means, tasks)) as results:
-            for done, (number, found) in enumerate(results, start=1):
-                if not isinstance(found, dict):
-                    raise RuntimeError(found.traceback)
-                run.save_record((missing[number],), found)
-                print(f"dense grid: {len(learners) - len(missing) + done} of {len(learners)}", flush=True)
-        return pd.DataFrame([{"subject": record.key[0], **record.facts} for record in run.records()])
+    means = zip(ON_GRID, marginals, positions, strict=True)
+    return [{"subject": subject} | {name: float(marginal @ at) for name, marginal, at in means}]
 
 
 def compared(people: pd.DataFrame, grid: pd.DataFrame, fit_name: str) -> Iterator[dict[str, Any]]:
@@ -123,22 +104,13 @@ def compared(people: pd.DataFrame, grid: pd.DataFrame, fit_name: str) -> Iterato
         chosen = rng.integers(len(own), size=(RESAMPLES, len(own)))
         of_fit, of_grid = (correlation(truth[chosen], each[chosen]) for each in (mean, on_grid))
         low, high = (end / len(own) for end in binom.interval(0.99, len(own), 0.95))
-        yield {
-            "priors": fit_name,
-            "parameter": name,
-            "people": len(own),
-            **_with_interval("correlation", float(correlation(truth, mean)), of_fit),
-            **_with_interval("grid_correlation", float(correlation(truth, on_grid)), of_grid),
-            **_with_interval(
-                "difference", float(correlation(truth, mean) - correlation(truth, on_grid)), of_fit - of_grid
-            ),
-            "holds_its_own": bool(correlation(truth, mean) >= correlation(truth, on_grid) - TOLERANCE),
-            "rmse": np.sqrt(np.mean((mean - truth) ** 2)),
-            "grid_rmse": np.sqrt(np.mean((on_grid - truth) ** 2)),
-            "coverage": own["covered"].mean(),
-            "allowed_low": low,
-            "allowed_high": high,
-        }
+        row = {"priors": fit_name, "parameter": name, "people": len(own)}
+        found, found_on_grid = (float(correlation(truth, each)) for each in (mean, on_grid))
+        row |= _with_interval("correlation", found, of_fit) | _with_interval("grid_correlation", found_on_grid, of_grid)
+        row |= _with_interval("difference", found - found_on_grid, of_fit - of_grid)
+        row |= {"holds_its_own": found >= found_on_grid - TOLERANCE}
+        row |= {"rmse": np.sqrt(np.mean((mean - truth) ** 2)), "grid_rmse": np.sqrt(np.mean((on_grid - truth) ** 2))}
+        yield row | {"coverage": own["covered"].mean(), "allowed_low": low, "allowed_high": high}
 
 
 def _with_interval(name: str, value: float, samples: np.ndarray) -> dict[str, float]:
@@ -152,27 +124,22 @@ def study_parameters(out: Path, nodes: int) -> pd.DataFrame:
     study = recover("compositional_3", out=out / "parameters", seed=SEED, progress=_printed, **settings)  # type: ignore[arg-type]
     print(in_words(study), flush=True)
     _keep(study, out, "_matched_priors", ("recovery", "sbc_summary"))
-    plan = plan_recovery("compositional_3", seed=SEED, **settings)  # type: ignore[arg-type]
+    plan = set_up_recovery("compositional_3", seed=SEED, **settings)  # type: ignore[arg-type]
     cohort = plan.fits["holmes"].cohort
     by_default = fit(cohort, ("holmes",), out / "parameters_default_priors", seed=SEED, progress=_printed)
-    grid = dense_grid(cohort.learners, nodes, out / "dense_grid")
-    rows = list(compared(study.people, grid, "of the people"))
-    rows += compared(_people(plan.truths["holmes"], by_default, out), grid, "default")
-    return pd.DataFrame(rows)
-
-
-def _people(truths: Sequence[Truth], fits: Fits, out: Path) -> pd.DataFrame:
-    people = people_table(truths, fits)
+    learners = {learner.subject: learner for learner in cohort.learners}
+    grid = Kept(out / "dense_grid", f"nodes_{nodes}", job=["subject"], text=["subject"])
+    grid.do(partial(grid_means, learners=learners, nodes=nodes), [(subject,) for subject in learners])
+    rows = list(compared(study.people, grid.table, "of the people"))
+    people = people_table(plan.truths["holmes"], by_default)
     recovery_table(people, SEED).to_csv(out / "recovery_default_priors.csv", index=False)
-    return people
+    rows += compared(people, grid.table, "default")
+    return pd.DataFrame(rows)
 
 
 def _printed(done: int, total: int) -> None:
     if done % max(1, total // 20) == 0 or done == total:
         print(f"{done} of {total}", flush=True)
-
-
-# --- models
 
 
 def study_models(out: Path) -> None:
@@ -185,9 +152,6 @@ def study_models(out: Path) -> None:
 def _keep(study: Recovery, out: Path, suffix: str, names: Sequence[str] = TABLES) -> None:
     for name in names:
         shutil.copy(study.folder / f"{name}.csv", out / f"{name}{suffix}.csv")
-
-
-# --- time
 
 
 class Watch:
@@ -206,12 +170,8 @@ class Watch:
         """Return minutes since the beginning, and the megabytes of this process and of its largest worker."""
         here = psutil.Process()
         workers = [child.memory_info().rss for child in here.children(recursive=True)]
-        minutes = (time.perf_counter() - self.begun) / 60
-        return {
-            "minutes": minutes,
-            "mb_here": here.memory_info().rss / 2**20,
-            "mb_worker": max(workers, default=0) / 2**20,
-        }
+        memory = {"mb_here": here.memory_info().rss / 2**20, "mb_worker": max(workers, default=0) / 2**20}
+        return {"minutes": (time.perf_counter() - self.begun) / 60, **memory}
 
 
 def study_time(out: Path) -> pd.DataFrame:
@@ -222,9 +182,8 @@ def study_time(out: Path) -> pd.DataFrame:
         if folder.exists():
             raise SystemExit(f"{folder} is there already, so that only the rest would be timed: remove it first.")
         watch = Watch()
-        study = recover(
-            "compositional_3", subjects=100, out=folder, preset=preset, seed=SEED, workers=2, progress=watch
-        )
+        how = {"preset": preset, "seed": SEED, "workers": 2, "progress": watch}
+        study = recover("compositional_3", subjects=100, out=folder, **how)  # type: ignore[arg-type]
         rows += [{"preset": preset, "limit": limit, **note} for note in [*watch.notes, {"done": np.nan, **watch.now()}]]
         print(rows[-1], in_words(study), sep="\n", flush=True)
         if preset == "default":

@@ -12,26 +12,22 @@ reports/fitting.
 from __future__ import annotations
 
 import argparse
-from contextlib import closing
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from benchmarks.kept import Kept, Rows
 from holmes_fit.fitting.lattice.explored import Explored
 from holmes_fit.fitting.lattice.exploring import explore
 from holmes_fit.fitting.lattice.posterior import posterior_of
 from holmes_fit.fitting.lattice.task import SEARCH, Task
-from holmes_fit.fitting.optimum import FINALISTS, GOALS, Effort, Point, find_optima, solve
-from holmes_fit.fitting.plan import code_identity
+from holmes_fit.fitting.optimum import FINALISTS, GOALS, Point, find_optima, solve
 from holmes_fit.fitting.search import METHODS
 from holmes_fit.likelihood.answers import ChoiceLikelihood, likelihood_of
 from holmes_fit.likelihood.traces import Replicates
 from holmes_fit.models.registry import find_model
-from holmes_fit.runs.folder import open_run
-from holmes_fit.runs.workers.tasks import do_all
 from holmes_fit.settings.preset import load_preset
 from holmes_fit.studies.simulation.people import simulate
 
@@ -45,7 +41,7 @@ TOLERANCE = 0.3
 MOST_POINTS = 200
 
 
-def compare(pair: tuple[str, str, int]) -> list[dict[str, Any]]:
+def compare(pair: tuple[str, str, int]) -> Rows:
     """Fit one person with one model by every method, and score all winners on fresh draws: a row a method."""
     protocol, model, number = pair
     preset = load_preset("default")
@@ -58,20 +54,13 @@ def compare(pair: tuple[str, str, int]) -> list[dict[str, Any]]:
     posterior = posterior_of(explored)
     winners = {}
     for method in METHODS:
-        effort = Effort(method, preset.search.evaluations, preset.search.starts)
+        effort = preset.search.model_copy(update={"method": method})
         winners[method] = find_optima(explored, posterior, effort)["ml"].point
+    who = {"protocol": protocol, "model": model, "person": number}
     points = len(explored.nodes) + preset.search.evaluations + FINALISTS * len(GOALS)
     best = best_of_grid(explored)
     return [
-        {
-            "protocol": protocol,
-            "model": model,
-            "person": number,
-            "method": method,
-            "points": points,
-            **judge(explored, point, best),
-        }
-        for method, point in winners.items()
+        {**who, "method": method, "points": points, **judge(explored, point, best)} for method, point in winners.items()
     ]
 
 
@@ -99,13 +88,8 @@ def judge(explored: Explored, point: Point, best: Point) -> dict[str, float]:
     (score, batches), (grid_score, grid_batches) = (log_likelihoods(explored, each) for each in (point, best))
     difference = score - grid_score
     error = float(np.std(batches - grid_batches, ddof=1) / np.sqrt(BATCHES))
-    return {
-        "score": score,
-        "grid_score": grid_score,
-        "difference": difference,
-        "error": error,
-        "holds": difference >= -TOLERANCE - 2 * error,
-    }
+    found = {"score": score, "grid_score": grid_score, "difference": difference, "error": error}
+    return found | {"holds": difference >= -TOLERANCE - 2 * error}
 
 
 def log_likelihoods(explored: Explored, point: Point) -> tuple[float, np.ndarray]:
@@ -118,44 +102,28 @@ def log_likelihoods(explored: Explored, point: Point) -> tuple[float, np.ndarray
 
 
 def summary(rows: pd.DataFrame) -> pd.DataFrame:
-    by_method = rows.groupby("method", sort=False)
-    return pd.DataFrame(
-        {
-            "pairs": by_method.size(),
-            "share_that_holds": by_method["holds"].mean(),
-            "median_difference": by_method["difference"].median(),
-            "worst_difference": by_method["difference"].min(),
-            "median_error": by_method["error"].median(),
-            "most_points": by_method["points"].max(),
-        }
-    ).reset_index()
+    """Return how the methods did: a row a method."""
+    columns = {
+        "pairs": ("person", "size"),
+        "share_that_holds": ("holds", "mean"),
+        "median_difference": ("difference", "median"),
+        "worst_difference": ("difference", "min"),
+        "median_error": ("error", "median"),
+        "most_points": ("points", "max"),
+    }
+    return rows.groupby("method", sort=False).agg(**columns).reset_index()
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("out", type=Path)
     out = parser.parse_args().out
-    pairs = [
-        (protocol, model, number)
-        for protocol, people in PAIRS.items()
-        for number in range(people)
-        for model in ("flat", "holmes")
-    ]
-    by_key = {(protocol, model, f"{number:03d}"): (protocol, model, number) for protocol, model, number in pairs}
-    preset = load_preset("default").model_dump(mode="json")
-    identity = {"preset": preset, "grid": GRID, "seed": SEED, **code_identity()}
-    with open_run(out, identity=identity, about={}, keys=list(by_key)) as run:
-        missing = list(run.progress().missing)
-        with closing(do_all(compare, [by_key[key] for key in missing])) as results:
-            for done, (index, rows) in enumerate(results, start=1):
-                if not isinstance(rows, list):
-                    raise RuntimeError(rows.traceback)
-                run.save_record(missing[index], {"rows": rows})
-                print(f"{done} of {len(missing)}", flush=True)
-        table = pd.DataFrame([row for record in run.records() for row in record.facts["rows"]])
-        assert table["points"].max() <= MOST_POINTS
-        run.write_table("pairs.csv", table)
-        run.write_table("summary.csv", summary(table))
+    people = [(protocol, number) for protocol, people in PAIRS.items() for number in range(people)]
+    kept = Kept(out, "pairs", job=("protocol", "model", "person"))
+    kept.do(compare, [(protocol, model, number) for protocol, number in people for model in ("flat", "holmes")])
+    table = kept.table
+    assert table["points"].max() <= MOST_POINTS
+    summary(table).to_csv(out / "summary.csv", index=False)
     print(summary(table).round(3).to_string(index=False))
 
 

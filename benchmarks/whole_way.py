@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -47,15 +48,16 @@ def commands(folder: Path, preset: str) -> dict[str, list[str]]:
     }
 
 
-def call(arguments: list[str]) -> dict[str, float]:
-    """Call holmes-fit, and return the seconds it took, and those of all processors."""
+def call(arguments: list[str], environment: Mapping[str, str] | None = None) -> dict[str, float]:
+    """Call holmes-fit, and return the seconds it took, those of all processors, and how it ended."""
     before, begun = os.times(), time.perf_counter()
-    done = subprocess.run([sys.executable, "-m", "holmes_fit", *arguments, "--quiet"], check=False)
-    if done.returncode not in (0, 3):  # 3: there are results, with warnings
-        raise SystemExit(f"holmes-fit {arguments[0]} ended with {done.returncode}")
+    command = [sys.executable, "-m", "holmes_fit", *arguments, "--quiet"]
+    code = subprocess.run(command, env={**os.environ, **(environment or {})}, check=False).returncode
+    if code not in (0, 3):  # 3: there are results, with warnings
+        raise SystemExit(f"holmes-fit {arguments[0]} ended with {code}")
     seconds, after = time.perf_counter() - begun, os.times()
     processor = sum(getattr(after, name) - getattr(before, name) for name in ("children_user", "children_system"))
-    return {"seconds": round(seconds, 1), "processor": round(processor, 1)}
+    return {"seconds": round(seconds, 1), "processor": round(processor, 1), "exit_code": code}
 
 
 def time_cohort(people: int, preset: str) -> list[dict[str, object]]:
@@ -98,7 +100,7 @@ def main() -> None:
     given.folder.mkdir(parents=True, exist_ok=True)
     sizes = [int(number) for number in given.people.split(",")]
     table = pd.DataFrame([row for people in sizes for row in time_cohort(people, given.preset)])
-    table.to_csv(given.folder / "seconds.csv", index=False)
+    table.drop(columns="exit_code").to_csv(given.folder / "seconds.csv", index=False)
     with use_style():
         figure, ax = plt.subplots(figsize=(7, 0.9 + 0.5 * len(sizes)), layout="constrained")
         draw(table, ax)

@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from holmes_fit.fitting.cohort import read_fits as read_fits
     from holmes_fit.groups.comparison.compare import compare as compare
     from holmes_fit.groups.pooling.results import pool as pool
-    from holmes_fit.models.cohort_traces import trace_cohort as trace_cohort
     from holmes_fit.models.registry import MODELS as MODELS
     from holmes_fit.models.registry import Observer as Observer
     from holmes_fit.models.tracing import trace as trace
-    from holmes_fit.reporting.cohort.drawing import draw as draw
-    from holmes_fit.reporting.cohort.writing import report as report
+    from holmes_fit.models.tracing import trace_cohort as trace_cohort
+    from holmes_fit.reporting.drawing import draw as draw
+    from holmes_fit.reporting.writing import report as report
     from holmes_fit.studies.planning.study import plan as plan
     from holmes_fit.studies.planning.study import read_plan as read_plan
-    from holmes_fit.studies.recovery.study import read_recovery as read_recovery
+    from holmes_fit.studies.recovery.results import read_recovery as read_recovery
     from holmes_fit.studies.recovery.study import recover as recover
     from holmes_fit.studies.simulation.people import simulate as simulate
     from holmes_fit.trials.protocols.catalogue import load_protocol as load_protocol
@@ -42,7 +42,7 @@ _HOME = {
     "MODELS": "models.registry",
     "Observer": "models.registry",
     "compare": "groups.comparison.compare",
-    "draw": "reporting.cohort.drawing",
+    "draw": "reporting.drawing",
     "fit": "fitting.cohort",
     "load_protocol": "trials.protocols.catalogue",
     "plan": "studies.planning.study",
@@ -51,12 +51,12 @@ _HOME = {
     "read_cohort": "trials.reading",
     "read_fits": "fitting.cohort",
     "read_plan": "studies.planning.study",
-    "read_recovery": "studies.recovery.study",
+    "read_recovery": "studies.recovery.results",
     "recover": "studies.recovery.study",
-    "report": "reporting.cohort.writing",
+    "report": "reporting.writing",
     "simulate": "studies.simulation.people",
     "trace": "models.tracing",
-    "trace_cohort": "models.cohort_traces",
+    "trace_cohort": "models.tracing",
 }
 
 __all__ = [

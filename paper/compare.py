@@ -1,11 +1,22 @@
-"""Ours beside the published: the difference, its standard error, and a verdict; and the paper's headlines in words."""
+"""Ours beside the published: the difference, its standard error, and a verdict; and the paper's headlines.
+
+``published.csv`` has every published number with its source, the ``sd`` or the 95% interval that was printed with it,
+over how many units, and the last digit that was printed (``unit``). There are three sources. ``table``: the
+supplement's table of transfer metrics, mean and SD over 200 parameter pairs. ``figure``: a figure's caption, or the
+value that a figure shows. ``results``: the authors' published per-seed results of the shape-colour task, summarised as
+mean, SD and number of units (seeds, or parameter pairs after averaging seeds). Where the paper does not say which model
+or average it means, the number stands there for each of them.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
+
+from paper.statistics import TWO_SIDED_95
+from paper.words import WORDS
 
 KEYS = ["study", "task", "model", "metric"]
 LIMIT = 3.0  # standard errors of the difference
@@ -13,6 +24,13 @@ WITHIN, OUTSIDE, UNKNOWN = "within 3 SE", "outside 3 SE", "no error known"
 
 COLUMNS = [*KEYS, "published", "ours", "difference", "se", "z", "verdict", "z_shared_tasks", "source"]
 PUBLISHED_TASKS = 6  # one for each seed, the same for all parameter pairs
+
+
+def published_table() -> pd.DataFrame:
+    """Return every published number: study, task, model, metric, value, sd, n, unit, source, se."""
+    table = pd.read_csv(Path(__file__).with_name("published.csv"))
+    interval = table.pop("high") - table.pop("low")
+    return table.assign(se=interval / (2 * TWO_SIDED_95))
 
 
 def compare(summary: pd.DataFrame, published: pd.DataFrame, task_spread: pd.DataFrame | None = None) -> pd.DataFrame:
@@ -44,111 +62,21 @@ def verdict(z: float) -> str:
     return WITHIN if abs(z) <= LIMIT else OUTSIDE
 
 
-# Why a cell may lie outside, where something is known about it.
-SHARED_TASKS_REASON = (
-    "Cells with a z within 3 in the last column: in the published forward sweep all parameter pairs share six tasks, "
-    "one for each seed, and we take it that those of backward transfer did, too. Scores differ between tasks, so a "
-    "mean over six of them has an error that a spread over pairs does not show. We measured that error with tasks "
-    "that all pairs share; the last column has the z with it added to the error of the published number."
-)
-NO_REASON = "{study}, {task}, {model}, {metric}: we do not know why."
-REASONS = {
-    ("backward", "recall_f1_r"): (
-        "Correlation of recall and F1: the paper does not say for which model it is; the other two readings are in "
-        "the table of backward transfer."
-    ),
-    ("sweep", "entropy"): (
-        "Entropy in the sweep: the paper does not say which tasks and levels are averaged; another average is in the "
-        "table of sweeps."
-    ),
-    ("sweep", "training_accuracy"): (
-        "Training accuracy in the sweep: in the published results all pairs share six tasks, one for each seed, and "
-        "the means of the six differ with an SD of 0.003. That is an error of 0.0014, which the SD over pairs does "
-        "not show and which covers the difference."
-    ),
-}
-
-
 def reason(row: pd.Series[float]) -> str:
     """Say why a cell lies outside three standard errors."""
+    reasons: dict[str, str] = WORDS["reasons"]
     if abs(row["z_shared_tasks"]) <= LIMIT:
-        return SHARED_TASKS_REASON
-    return REASONS.get((str(row["study"]), str(row["metric"])), NO_REASON.format(**row))
-
-
-# ---------------------------------------------------------------------------------------------------------- headlines
-
-
-class Headline(NamedTuple):
-    """A claim, and how it is read off a summary: the number that decides it, and the range in which it holds."""
-
-    study: str
-    claim: str
-    task: str
-    model: str
-    metric: str
-    low: float
-    high: float
-
-
-INF = float("inf")
-
-
-def _headlines() -> list[Headline]:
-    tasks = [f"{level}-level" for level in range(2, 6)]
-    lines = [
-        Headline("backward", "lower entropy than flat", task, "difference", "entropy", -INF, 0.0) for task in tasks
-    ]
-    lines += [
-        Headline("backward", "fewer clusters than flat", task, "difference", "clusters", -INF, 0.0) for task in tasks
-    ]
-    lines += [
-        Headline("backward", "higher recall than flat", task, "difference", "recall", 0.0, INF) for task in tasks[1:]
-    ]
-    lines += [
-        Headline("forward", "HOLMES accuracy .90 to .96", "5 + 1", "holmes", "accuracy", 0.90, 0.96),
-        Headline("forward", "HOLMES AUC at least .97", "5 + 1", "holmes", "auc", 0.97, 1.0),
-        Headline("forward", "flat accuracy .48 to .62", "5 + 1", "flat", "accuracy", 0.48, 0.62),
-    ]
-    lines += [
-        Headline("forward", "accuracy far above flat (by .2 or more)", task, "difference", "accuracy", 0.2, INF)
-        for task in ("5 + 1", "10 + 3")
-    ]
-    lines += [
-        Headline(
-            "conditioning", f"{phase}, final 20%: within .05 of flat", "conditioning", "difference", metric, -0.05, 0.05
-        )
-        for phase, metric in (("acquisition", "acquisition_final"), ("extinction", "extinction_final"))
-    ]
-    lines += [
-        Headline("conditioning", "clusters within .5 of flat", "conditioning", "difference", "clusters", -0.5, 0.5),
-    ]
-    lines += [
-        Headline("ablation", "ablation cells: higher recall than flat", task, "difference", "recall", 0.0, INF)
-        for task in tasks[1:]
-    ]
-    lines += [
-        Headline(
-            "ablation", "ablation: higher forward accuracy than flat", "10 + 3", "difference", "accuracy", 0.0, INF
-        ),
-        Headline("sweep", "lower entropy at nearly all pairs", "2 to 5 levels", "difference", "entropy_share", 0.9, 1),
-        Headline("sweep", "higher recall at most pairs", "2 to 5 levels", "difference", "recall_share", 0.8, 1),
-        Headline("sweep", "higher forward accuracy at most pairs", "10 + 3", "difference", "accuracy_share", 0.8, 1),
-    ]
-    return lines
-
-
-HEADLINES = _headlines()
+        return reasons["shared_tasks"]
+    return reasons.get(f"{row['study']}_{row['metric']}", reasons["unknown"].format(**row))
 
 
 def check_headlines(summary: pd.DataFrame) -> pd.DataFrame:
-    """Return each claim that the summary speaks of, the number, its standard error, and whether the claim holds."""
-    rows = []
-    for line in HEADLINES:
-        found = summary.query("study == @line.study and task == @line.task and model == @line.model")
-        found = found[found["metric"] == line.metric]
-        if len(found):
-            value, se = float(found["value"].iloc[0]), float(found["se"].iloc[0])
-            holds = line.low <= value <= line.high
-            rows.append([line.study, line.task, line.claim, value, se, "holds" if holds else "fails"])
-    return pd.DataFrame(rows, columns=["study", "task", "claim", "ours", "se", "verdict"])
+    """Return each claim that the summary speaks of, the number, its standard error, and whether the claim holds.
+
+    ``headlines.csv`` says which number decides it, and between which bounds it holds.
+    """
+    claims = pd.read_csv(Path(__file__).with_name("headlines.csv")).fillna({"low": -np.inf, "high": np.inf})
+    found = claims.merge(summary[[*KEYS, "value", "se"]], on=KEYS)
+    holds = found["value"].between(found["low"], found["high"])
+    found["verdict"] = np.where(holds, "holds", "fails")
+    return found.rename(columns={"value": "ours"})[["study", "task", "claim", "ours", "se", "verdict"]]

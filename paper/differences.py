@@ -2,47 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from paper.statistics import auc, bootstrap_over_units, mean_estimate
-from paper.store import Store
-from paper.studies import Job, Reading, Sizes
-from paper.summaries import LENGTH, exposures, top_level, unit_means
+from holmes_fit.runs.folder import Run
+from paper.statistics import Floats, auc, bootstrap_over_units, mean_estimate
+from paper.studies import READINGS, Job, Reading, Sizes, dissected
+from paper.summaries import LENGTH, exposures, table_of, top_level, unit_means
 from paper.tasks import RUNS, TRIALS
 
-# From the text to the published code, one switch at a time.
-READINGS: tuple[Reading, ...] = ("as_written", "shared_counts", "node_stickiness", "as_published")
 BACKWARD = ("recall", "entropy", "clusters", "accuracy")
 FORWARD = ("accuracy", "separation")
 COLUMNS = ["task", "metric", "reading", "value", "se", "change", "change_se", "n"]
 
 
-def dissected(jobs: dict[str, Job], sizes: Sizes) -> dict[str, Job]:
-    """Return the jobs that are run under every reading, with as many pairs as that needs.
-
-    Readings are compared on the same tasks with the same draws, so fewer pairs tell them apart.
-    """
-    pairs = min(sizes.dissected_pairs, sizes.pairs)
-    return {
-        "compositional": replace(jobs["compositional"], n_points=pairs),
-        "shape_color": jobs["shape_color"],
-    }
-
-
-def difference_table(store: Store, jobs: dict[str, Job], sizes: Sizes) -> pd.DataFrame:
+def difference_table(run: Run, jobs: dict[str, Job], sizes: Sizes) -> pd.DataFrame:
     """Return HOLMES's headline numbers under every reading, and their change from the paper's text."""
-    chosen = dissected(jobs, sizes)
-    runs = {reading: store.table(chosen["compositional"], reading, RUNS) for reading in READINGS}
+    compositional, shape_color = dissected(jobs, sizes)
+    runs = {reading: table_of(run, compositional, reading, RUNS) for reading in READINGS}
+    forward = {reading: table_of(run, shape_color, reading, RUNS) for reading in READINGS}
+    trials = {reading: table_of(run, shape_color, reading, TRIALS) for reading in READINGS}
     rows = []
     for n_levels in range(2, 6):
         tops = {reading: top_level(table, n_levels) for reading, table in runs.items()}
         for metric in BACKWARD:
             rows += _changes(f"{n_levels}-level", metric, tops, "point")
-    forward = {reading: store.table(chosen["shape_color"], reading, RUNS) for reading in READINGS}
-    trials = {reading: store.table(chosen["shape_color"], reading, TRIALS) for reading in READINGS}
     for protocol, task in LENGTH.items():
         tops = {reading: table[table["protocol"] == protocol] for reading, table in forward.items()}
         for metric in FORWARD:
@@ -66,11 +51,11 @@ def _auc_changes(protocol: str, task: str, trials: dict[Reading, pd.DataFrame], 
     for reading in READINGS:
         p_hat, _ = exposures(trials[reading], protocol, "holmes")
         area = bootstrap_over_units(auc, (p_hat, rewarded), sizes.bootstrap, f"{protocol} {reading}")
-        change = bootstrap_over_units(
-            lambda p, before, is_rewarded: auc(p, is_rewarded) - auc(before, is_rewarded),
-            (p_hat, text, rewarded),
-            sizes.bootstrap,
-            f"{protocol} {reading} change",
-        )
-        rows.append([task, "auc", reading, area.value, area.se, change.value, change.se, len(np.asarray(p_hat))])
+        arrays, name = (p_hat, text, rewarded), f"{protocol} {reading} change"
+        change = bootstrap_over_units(_auc_change, arrays, sizes.bootstrap, name)
+        rows.append([task, "auc", reading, area.value, area.se, change.value, change.se, len(p_hat)])
     return rows
+
+
+def _auc_change(after: Floats, before: Floats, is_rewarded: NDArray[np.bool_]) -> float:
+    return auc(after, is_rewarded) - auc(before, is_rewarded)

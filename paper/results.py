@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
+from matplotlib.figure import Figure
 
 from holmes_fit._support.atomic import written_whole
-from holmes_fit._support.csv_tables import write_table
-from holmes_fit.reporting.style import PAGE_WIDTH
-from paper.compare import WITHIN, check_headlines, compare
+from holmes_fit.reporting.style import PAGE_WIDTH, use_style
+from holmes_fit.runs.folder import Run
+from paper.compare import WITHIN, check_headlines, compare, published_table
 from paper.figures import Picture, pictures
 from paper.figures.trees import Example, example_trees
-from paper.published import published_table
-from paper.store import Store
 from paper.studies import SHARED_TASKS, SHORT, Job, Reading, Sizes, Study
 from paper.summaries import Data, conditioning_tests, load_data, summarise, task_spread
 
 
 @dataclass(frozen=True)
 class StudyResult:
-    """Everything that one study gives."""
+    """One study under one reading of the paper."""
 
     study: Study
     reading: Reading
@@ -43,41 +41,39 @@ class StudyResult:
         parts.append(f"{holding} of {len(self.headlines)} headlines hold")
         return " ".join(parts)
 
-    def tables(self) -> Iterator[tuple[str, pd.DataFrame]]:
-        """Give every table with its name."""
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """Return every table by its name."""
         several = len(self.data.runs) > 1
-        for job, runs in self.data.runs.items():
-            yield (f"runs_{job}" if several else "runs"), runs
-        for trials in self.data.trials.values():
-            yield "trials", trials
-        yield "summary", self.summary
-        for name, table in (("comparison", self.comparison), ("headlines", self.headlines), *self.further.items()):
-            if len(table):
-                yield name, table
+        found = {f"runs_{job}" if several else "runs": runs for job, runs in self.data.runs.items()}
+        found |= {"trials": self.data.trials, "summary": self.summary, "comparison": self.comparison}
+        found |= {"headlines": self.headlines, **self.further}
+        return {name: table for name, table in found.items() if len(table)}
 
 
-def analyse(store: Store, jobs: dict[str, Job], study: Study, reading: Reading, sizes: Sizes) -> StudyResult:
-    """Read the runs of a study and work out its tables and figures."""
-    data = load_data(store, jobs, study, reading)
-    summary = summarise(study, data, sizes.bootstrap)
-    published = published_table()
-    spread = task_spread(data.runs[SHARED_TASKS]) if SHARED_TASKS in data.runs else None
-    further = {} if spread is None else {"task_spread": spread}
-    trees = None
+def finish_study(
+    run: Run, jobs: dict[str, Job], sizes: Sizes, which: tuple[Study, Reading]
+) -> tuple[StudyResult, list[Path]]:
+    """Work out one study and write its tables and figures."""
+    study, reading = which
+    result = _analyse(run, jobs, study, reading, sizes)
+    folder = run.path(f"{reading}/{study}")
+    tables = [run.write_table(f"{reading}/{study}/{name}.csv", table) for name, table in result.tables().items()]
+    return result, [*tables, *write_pictures(result, folder)]
+
+
+def _analyse(run: Run, jobs: dict[str, Job], study: Study, reading: Reading, sizes: Sizes) -> StudyResult:
+    data = load_data(run, jobs, study, reading)
+    summary, published = summarise(study, data, sizes.bootstrap), published_table()
+    further: dict[str, pd.DataFrame] = {}
+    if SHARED_TASKS in data.runs:
+        further["task_spread"] = task_spread(data.runs[SHARED_TASKS])
     if study in ("backward", "forward"):
-        trees = further["trees"] = _trees(jobs, study, reading, data)
+        further["trees"] = _trees(jobs, study, reading, data)
     if study == "conditioning":
         further["tests"] = conditioning_tests(data.runs["conditioning"])
-    return StudyResult(
-        study,
-        reading,
-        data,
-        summary,
-        compare(summary, published, spread),
-        check_headlines(summary),
-        pictures(study, data, summary, published, trees),
-        further,
-    )
+    comparison = compare(summary, published, further.get("task_spread"))
+    drawn = pictures(study, data, summary, published, further)
+    return StudyResult(study, reading, data, summary, comparison, check_headlines(summary), drawn, further)
 
 
 def _trees(jobs: dict[str, Job], study: Study, reading: Reading, data: Data) -> pd.DataFrame:
@@ -91,27 +87,8 @@ def _trees(jobs: dict[str, Job], study: Study, reading: Reading, data: Data) -> 
     return example_trees(jobs["shape_color"], SHORT, reading, [*first, best_run])
 
 
-def write_tables(result: StudyResult, folder: Path) -> list[Path]:
-    """Write the tables of a study as CSV."""
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = []
-    for name, table in result.tables():
-        paths.append(write_csv(table, folder / f"{name}.csv"))
-    return paths
-
-
-def write_csv(table: pd.DataFrame, path: Path) -> Path:
-    """Write one table, whole or not at all."""
-    write_table(table, path)
-    return path
-
-
 def write_pictures(result: StudyResult, folder: Path) -> list[Path]:
     """Write the figures of a study as PNG and PDF."""
-    from matplotlib.figure import Figure
-
-    from holmes_fit.reporting.style import use_style
-
     paths = []
     with use_style():
         for picture in result.pictures:

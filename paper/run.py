@@ -1,26 +1,50 @@
-"""``replicate``: run the studies that are asked for, and write their tables, figures and the report."""
+"""Running the studies that are asked for in a run folder, and writing their tables, figures and the report."""
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from functools import partial
+from importlib.metadata import version
 from pathlib import Path
-from typing import Literal, get_args
+from typing import TypeVar
 
-from holmes_fit._support.errors import Problems, nearest
+import pandas as pd
+
+from holmes_fit._support.csv_tables import write_table
+from holmes_fit._support.errors import HolmesFitError, Problems, nearest
 from holmes_fit._support.progress import OnProgress
 from holmes_fit.models.registry import check_count
-from paper.differences import READINGS, difference_table, dissected
-from paper.pdf import write_report
-from paper.results import StudyResult, analyse, write_csv, write_pictures, write_tables
-from paper.store import Store, open_store
-from paper.studies import FULL, JOBS_OF_STUDY, QUICK, STUDIES, Chunk, Job, Reading, Sizes, Study, chunks_of, jobs_of
+from holmes_fit.runs.folder import Run, open_run
+from holmes_fit.runs.workers.pool import Failure
+from holmes_fit.runs.workers.tasks import do_all
+from paper.differences import difference_table
+from paper.pdf import report
+from paper.results import StudyResult, finish_study
+from paper.studies import FULL, QUICK, STUDIES, WHOLE, Chunk, Job, Reading, Sizes, jobs_of, wanted_chunks
 from paper.tasks import run_chunk
 
-Which = Literal["backward", "forward", "conditioning", "ablation", "sweep", "all"]
-WHICH: tuple[str, ...] = get_args(Which)
 REPORT = "replication.pdf"
+ROOT = Path(__file__).resolve().parents[1]
+# Results depend on these files, and on no others.
+CODE = (
+    "holmes_fit/models/filters/*.py",
+    "holmes_fit/models/registry.py",
+    "holmes_fit/trials/cohorts.py",
+    "holmes_fit/trials/observations.py",
+    "holmes_fit/trials/protocols/generators.py",
+    "paper/scores.py",
+    "paper/studies.py",
+    "paper/tasks.py",
+    "protocols/*.toml",
+)
+
+Work = TypeVar("Work")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -32,7 +56,7 @@ class Replication:
 
 
 def replicate(
-    which: str,
+    which: Sequence[str],
     out: str | os.PathLike[str],
     *,
     quick: bool = False,
@@ -41,107 +65,87 @@ def replicate(
     progress: OnProgress | None = None,
     sizes: Sizes | None = None,
 ) -> Replication:
-    """Run the paper's simulations and set each result beside the published one.
+    """Run the paper's simulations in a run folder, and set each result beside the published one.
 
-    Parameters
-    ----------
-    which
-        ``"backward"``, ``"forward"``, ``"conditioning"``, ``"ablation"``, ``"sweep"`` or ``"all"``.
-    out
-        A folder: a new one, or one in which the same was begun. What is there already is not run again.
-    quick
-        Run about a tenth.
-    as_published
-        Run HOLMES as in its authors' published code (shared branch counts, stickiness by node), not as in the text.
-        ``"all"`` runs both; then this says whose figures the report shows.
-    workers
-        Processes; all cores by default.
-    progress
-        Called with the number of chunks of work that are done, and their total.
-    sizes
-        How much is run, instead of the paper's sizes or the quick ones.
-
-    Returns
-    -------
-    Replication
-        The studies' tables, and the files: CSV tables, PNG and PDF figures, and with ``"all"`` one PDF.
-
-    Raises
-    ------
-    InputError
-        If an argument cannot be used, or the folder holds a run with other settings.
+    ``which`` names studies; none means all. HOLMES is run as in the paper's text, or ``as_published`` as in its
+    authors' published code (shared branch counts, stickiness by node). All studies together are run in both ways, and
+    end in one PDF, whose figures are of the way that was asked for. What the folder has already is not run again.
+    ``sizes`` says how much is run, instead of the paper's sizes or, with ``quick``, about a tenth.
     """
-    from joblib import Parallel, cpu_count, delayed
-
     problems = Problems()
-    if which not in WHICH:
-        problems.add("argument which", which, ", ".join(WHICH), nearest(str(which), WHICH))
+    for name in which:
+        if name not in STUDIES:
+            problems.add("argument which", name, ", ".join(STUDIES), nearest(name, STUDIES))
     if workers is not None:
         check_count("workers", workers, problems)
     problems.raise_if_any()
     asked = sizes or (QUICK if quick else FULL)
     jobs = jobs_of(asked)
-    store = open_store(Path(out), asked)
+    studies = tuple(study for study in STUDIES if study in (which or STUDIES))
     lead: Reading = "as_published" if as_published else "as_written"
-    studies = STUDIES if which == "all" else tuple(study for study in STUDIES if study == which)
-    readings = _readings(lead, which == "all")
-
-    n_workers = workers or cpu_count()
-    run_chunks(store, jobs, _chunks(jobs, asked, studies, readings), n_workers, progress)
-    work = [delayed(_finish_study)(store, jobs, study, reading, asked) for reading in readings for study in studies]
-    finished = list(Parallel(n_jobs=n_workers)(work))
-    results = [result for result, _ in finished]
-    files = [path for _, paths in finished for path in paths]
-    if which == "all":
-        changes = difference_table(store, jobs, asked)
-        files.append(write_csv(changes, store.root / "differences.csv"))
-        files.append(write_report(store.root / REPORT, results, changes, lead, asked))
+    readings = tuple(sorted(WHOLE, key=lambda reading: reading != lead)) if studies == STUDIES else (lead,)
+    keys = [chunk.key for chunk in wanted_chunks(jobs, asked, STUDIES, WHOLE)]
+    with open_run(out, identity=_identity(asked), about={}, keys=keys) as run:
+        _run_chunks(run, jobs, wanted_chunks(jobs, asked, studies, readings), workers, progress)
+        work = [(study, reading) for reading in readings for study in studies]
+        finished = dict(_results(partial(finish_study, run, jobs, asked), work, workers))
+        results = [finished[each][0] for each in work]
+        files = [path for each in work for path in finished[each][1]]
+        if studies == STUDIES:
+            changes = difference_table(run, jobs, asked)
+            files.append(run.write_table("differences.csv", changes))
+            pdf = report(results, changes, lead, asked)
+            with run.writing(REPORT) as temporary:
+                temporary.write_bytes(pdf)
+            files.append(run.path(REPORT))
     return Replication(tuple(results), tuple(files))
 
 
-def _finish_study(
-    store: Store, jobs: dict[str, Job], study: Study, reading: Reading, sizes: Sizes
-) -> tuple[StudyResult, list[Path]]:
-    """Work out one study and write its tables and figures."""
-    result = analyse(store, jobs, study, reading, sizes)
-    folder = store.root / reading / study
-    return result, [*write_tables(result, folder), *write_pictures(result, folder)]
+def keep(found: Replication, folder: Path) -> list[Path]:
+    """Keep what is small of a whole replication: a table of each kind, the differences and the report."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    results = sorted(found.results, key=lambda result: WHOLE.index(result.reading))
+    for name in ("summary", "comparison", "headlines"):
+        tables = [(result.reading, result.tables()[name]) for result in results if name in result.tables()]
+        every = [table.assign(reading=reading)[["reading", *table]] for reading, table in tables]
+        write_table(pd.concat(every, ignore_index=True).round(5), folder / f"{name}.csv")
+        written.append(folder / f"{name}.csv")
+    whole = (path for path in found.files if path.name in ("differences.csv", REPORT))
+    return written + [Path(shutil.copyfile(path, folder / path.name)) for path in whole]
 
 
-def _readings(lead: Reading, both: bool) -> tuple[Reading, ...]:
-    other: Reading = "as_written" if lead == "as_published" else "as_published"
-    return (lead, other) if both else (lead,)
+def _identity(sizes: Sizes) -> dict[str, object]:
+    """Return everything that results depend on."""
+    files = [path for pattern in CODE for path in sorted(ROOT.glob(pattern))]
+    code = hashlib.sha256(b"\0".join(path.read_bytes() for path in files)).hexdigest()
+    return {"kind": "replication", "holmes_fit": version("holmes-fit"), "code": code[:16], **asdict(sizes)}
 
 
-def _chunks(
-    jobs: dict[str, Job], sizes: Sizes, studies: Iterable[Study], readings: tuple[Reading, ...]
-) -> Iterator[Chunk]:
-    for reading in readings:
-        for study in studies:
-            for job in JOBS_OF_STUDY[study]:
-                yield from chunks_of(jobs[job], reading)
-    if len(readings) > 1:  # the report also tells the differences apart, one by one
-        for reading in READINGS:
-            for smaller in dissected(jobs, sizes).values():
-                yield from chunks_of(smaller, reading)
-
-
-def run_chunks(
-    store: Store, jobs: dict[str, Job], chunks: Iterable[Chunk], workers: int, progress: OnProgress | None
+def _run_chunks(
+    run: Run, jobs: dict[str, Job], chunks: Sequence[Chunk], workers: int | None, progress: OnProgress | None
 ) -> None:
-    """Run the chunks that are not there yet, over several processes, and save each as soon as it is done."""
-    from joblib import Parallel, delayed
-
-    wanted = list(dict.fromkeys(chunks))
-    missing = store.missing(wanted)
-    done = len(wanted) - len(missing)
-    if progress is not None:
-        progress(done, len(wanted))
-    work = (delayed(_run_and_save)(store, jobs[chunk.job], chunk) for chunk in missing)
-    for finished, _ in enumerate(Parallel(n_jobs=workers, return_as="generator_unordered")(work), start=1):
-        if progress is not None:
-            progress(done + finished, len(wanted))
+    """Run the chunks that are not there yet, and save each as soon as it is done."""
+    there = set(run.progress().done)
+    missing = [chunk for chunk in chunks if chunk.key not in there]
+    tell = progress or (lambda done, total: None)
+    done = len(chunks) - len(missing)
+    tell(done, len(chunks))
+    for number, (chunk, tables) in enumerate(_results(partial(_tables, jobs), missing, workers), start=done + 1):
+        run.save_record(chunk.key, tables)
+        tell(number, len(chunks))
 
 
-def _run_and_save(store: Store, job: Job, chunk: Chunk) -> None:
-    store.save(chunk, run_chunk(job, chunk))
+def _tables(jobs: dict[str, Job], chunk: Chunk) -> dict[str, object]:
+    return run_chunk(jobs[chunk.job], chunk)
+
+
+def _results(
+    function: Callable[[Work], Result], work: Sequence[Work], workers: int | None
+) -> Iterator[tuple[Work, Result]]:
+    """Give each piece of work with its result, as soon as it is there."""
+    with closing(do_all(function, work, workers=workers)) as results:
+        for number, result in results:
+            if isinstance(result, Failure):
+                raise HolmesFitError(f"{work[number]}: {result.kind}: {result.message}")
+            yield work[number], result

@@ -21,9 +21,6 @@ Labels = NDArray[np.generic]
 Floats = NDArray[np.float64]
 
 
-# ------------------------------------------------------------------------------------------------------ predictions
-
-
 def accuracy(p_hat: Floats, outcome: Labels) -> float:
     """Return the "proportion of trials on which the model's binarized outcome estimate matched the true outcome".
 
@@ -53,9 +50,6 @@ def shape_separation(p_hat: Floats, is_rewarded: Labels) -> float:
     """Return "the difference in mean centered score between these two groups": rewarded shape minus the other."""
     rewarded = is_rewarded == 1
     return float(p_hat[rewarded].mean() - p_hat[~rewarded].mean())
-
-
-# -------------------------------------------------------------------------------------------------- representations
 
 
 def is_scorable(assigned: Labels) -> bool:
@@ -115,9 +109,6 @@ def transfer(assigned: Labels, labels: Labels) -> Transfer:
     recall = hits / int(member.sum())
     precision = hits / int(same.sum())
     return Transfer(recall, precision, 2 * precision * recall / (precision + recall))
-
-
-# ------------------------------------------------------------------------------------------- where shape is told apart
 
 
 def node_separation(assigned: Labels, shapes: Labels) -> float:

@@ -6,22 +6,27 @@ studies read are run once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
 from holmes_fit.models.filters.draws import stream_key
 from holmes_fit.models.registry import MODELS, LatentCauseModel, Observer
+from holmes_fit.runs.records import Key
 
 Study = Literal["backward", "forward", "conditioning", "ablation", "sweep"]
 STUDIES: tuple[Study, ...] = get_args(Study)
-Reading = Literal["as_written", "as_published", "shared_counts", "node_stickiness"]
+# From the paper's text to its authors' published code, one switch at a time.
+Reading = Literal["as_written", "shared_counts", "node_stickiness", "as_published"]
+READINGS: tuple[Reading, ...] = get_args(Reading)
+WHOLE: tuple[Reading, ...] = ("as_written", "as_published")  # under which everything is run
 
 PAIR = ("flat", "holmes")
 VARIANTS = ("flat", "flat_sticky", "holmes_structure_only", "holmes_no_stop", "holmes_no_stick", "holmes")
 SHORT, LONG = "shape_color", "shape_color_long"
+SEEDS_A_CHUNK = 10
 
 # The paper resamples multinomially. Where its text and its authors' published code differ, each difference has a
 # switch; the two in between tell which of them does what.
@@ -51,23 +56,14 @@ class Sizes:
 
 
 FULL = Sizes()
-QUICK = Sizes(
-    pairs=40,
-    seeds=3,
-    forward_seeds=50,
-    conditioning_seeds=20,
-    ablation_pairs=10,
-    ablation_seeds=2,
-    ablation_forward_seeds=50,
-    shared_pairs=10,
-    shared_tasks=4,
-    dissected_pairs=12,
-)
+ABLATED = {"ablation_pairs": 10, "ablation_seeds": 2, "ablation_forward_seeds": 50}
+REST = {"shared_pairs": 10, "shared_tasks": 4, "dissected_pairs": 12}
+QUICK = Sizes(pairs=40, seeds=3, forward_seeds=50, conditioning_seeds=20, **ABLATED, **REST)
 
 
 @dataclass(frozen=True)
 class Box:
-    """Parameter pairs, uniform between these bounds."""
+    """Bounds of parameter pairs that are uniform between them."""
 
     alpha: tuple[float, float]
     omega: tuple[float, float]
@@ -75,38 +71,17 @@ class Box:
 
 @dataclass(frozen=True)
 class Job:
-    """One family of simulations.
+    """One family of simulations."""
 
-    Parameters
-    ----------
-    name
-        Names its files and chooses its draws.
-    protocols
-        The tasks, each a shipped protocol.
-    models
-        The models that see the same tasks and the same draws.
-    points
-        A box from which (alpha, Omega) pairs are drawn, or one point for each model.
-    n_points, n_seeds
-        Parameter points, and seeds at each.
-    seeds_a_chunk
-        Seeds that are run and saved together.
-    max_depth, max_branches
-        The limits of the trees.
-    tasks_shared
-        Whether all parameter points see the same tasks, one for each seed, or every point its own.
-    """
-
-    name: str
-    protocols: tuple[str, ...]
-    models: tuple[str, ...]
-    points: Box | dict[str, tuple[float, float]]
+    name: str  # chooses its draws
+    protocols: tuple[str, ...]  # the tasks
+    models: tuple[str, ...]  # which see the same tasks and the same draws
+    points: Box | dict[str, tuple[float, float]]  # from which (alpha, Omega) pairs are drawn, or one for each model
     n_points: int
-    n_seeds: int
-    seeds_a_chunk: int
+    n_seeds: int  # at each point
     max_depth: int = 20
     max_branches: int = 20
-    tasks_shared: bool = False
+    tasks_shared: bool = False  # whether all points see the same tasks, one for each seed, or every point its own
 
     def values(self, model: str, point: int) -> dict[str, float]:
         """Return a model's parameters at one point."""
@@ -135,52 +110,28 @@ def sampled_pairs(box: Box, n: int) -> np.ndarray:
 def jobs_of(sizes: Sizes) -> dict[str, Job]:
     """Return all jobs at these sizes, by name."""
     levels = tuple(f"compositional_{level}" for level in range(2, 6))
+    forward, conditioned = dict.fromkeys(VARIANTS, FORWARD_POINT), {"flat": (0.5, 0.5), "holmes": (0.1, 0.5)}
+    ablated, shared = (sizes.ablation_pairs, sizes.ablation_seeds), (sizes.shared_pairs, sizes.shared_tasks)
     jobs = (
-        Job("compositional", levels, PAIR, WIDE, sizes.pairs, sizes.seeds, sizes.seeds),
-        Job("shape_color", (SHORT, LONG), PAIR, dict.fromkeys(PAIR, FORWARD_POINT), 1, sizes.forward_seeds, 10),
-        Job(
-            "conditioning",
-            ("conditioning",),
-            PAIR,
-            {"flat": (0.5, 0.5), "holmes": (0.1, 0.5)},
-            1,
-            sizes.conditioning_seeds,
-            10,
-            max_depth=10,
-            max_branches=5,
-        ),
-        Job(
-            "compositional_ablation",
-            levels,
-            VARIANTS,
-            WIDE,
-            sizes.ablation_pairs,
-            sizes.ablation_seeds,
-            sizes.ablation_seeds,
-        ),
-        Job(
-            "shape_color_ablation",
-            (LONG,),
-            VARIANTS,
-            dict.fromkeys(VARIANTS, FORWARD_POINT),
-            1,
-            sizes.ablation_forward_seeds,
-            10,
-        ),
-        Job("shape_color_sweep", (LONG,), PAIR, NARROW, sizes.pairs, sizes.seeds, sizes.seeds),
+        Job("compositional", levels, PAIR, WIDE, sizes.pairs, sizes.seeds),
+        Job("shape_color", (SHORT, LONG), PAIR, forward, 1, sizes.forward_seeds),
+        Job("conditioning", ("conditioning",), PAIR, conditioned, 1, sizes.conditioning_seeds, 10, 5),
+        Job("compositional_ablation", levels, VARIANTS, WIDE, *ablated),
+        Job("shape_color_ablation", (LONG,), VARIANTS, forward, 1, sizes.ablation_forward_seeds),
+        Job("shape_color_sweep", (LONG,), PAIR, NARROW, sizes.pairs, sizes.seeds),
         # How much does a mean over parameter pairs depend on the tasks, if all pairs share a few of them?
-        Job(
-            SHARED_TASKS,
-            levels,
-            PAIR,
-            WIDE,
-            sizes.shared_pairs,
-            sizes.shared_tasks,
-            sizes.shared_tasks,
-            tasks_shared=True,
-        ),
+        Job(SHARED_TASKS, levels, PAIR, WIDE, *shared, tasks_shared=True),
     )
     return {job.name: job for job in jobs}
+
+
+def dissected(jobs: dict[str, Job], sizes: Sizes) -> list[Job]:
+    """Return the two jobs that are run under every reading, with as many pairs as that needs.
+
+    Readings are compared on the same tasks with the same draws, so fewer pairs tell them apart.
+    """
+    pairs = min(sizes.dissected_pairs, sizes.pairs)
+    return [replace(jobs["compositional"], n_points=pairs), jobs["shape_color"]]
 
 
 JOBS_OF_STUDY: dict[Study, tuple[str, ...]] = {
@@ -192,21 +143,19 @@ JOBS_OF_STUDY: dict[Study, tuple[str, ...]] = {
 }
 
 
-@dataclass(frozen=True)
-class Chunk:
+class Chunk(NamedTuple):
     """What is run and saved at once: one model at one parameter point, over some seeds."""
 
     job: str
-    model: str
     reading: Reading
+    model: str
     point: int
     seeds: tuple[int, ...]
 
     @property
-    def file(self) -> str:
-        """Its place below the folder of chunks."""
-        place = f"{self.job}/{self.reading}/{self.model}"
-        return f"{place}/point_{self.point:03d}_seeds_{self.seeds[0]:03d}-{self.seeds[-1]:03d}.json"
+    def key(self) -> Key:
+        """The key of its record."""
+        return self.job, self.reading, self.model, f"{self.point:03d}", f"{self.seeds[0]:03d}-{self.seeds[-1]:03d}"
 
 
 def find_latent_cause(model: str) -> LatentCauseModel:
@@ -230,9 +179,20 @@ def observer_of(job: Job, reading: Reading) -> Observer:
 
 
 def chunks_of(job: Job, reading: Reading) -> Iterator[Chunk]:
-    """Give the chunks of a job under a reading of the paper."""
+    """Give the chunks of a job under a reading of the paper: all seeds of a pair, or some of those at one point."""
+    size = job.n_seeds if isinstance(job.points, Box) else SEEDS_A_CHUNK
     for model in job.models:
         for point in range(job.n_points):
-            for first in range(0, job.n_seeds, job.seeds_a_chunk):
-                seeds = tuple(range(first, min(first + job.seeds_a_chunk, job.n_seeds)))
-                yield Chunk(job.name, model, effective_reading(model, reading), point, seeds)
+            for first in range(0, job.n_seeds, size):
+                seeds = tuple(range(first, min(first + size, job.n_seeds)))
+                yield Chunk(job.name, effective_reading(model, reading), model, point, seeds)
+
+
+def wanted_chunks(
+    jobs: dict[str, Job], sizes: Sizes, studies: Iterable[Study], readings: Sequence[Reading]
+) -> list[Chunk]:
+    """Return the chunks of some studies; with both readings, also those that tell their differences one by one."""
+    work = [(jobs[job], reading) for reading in readings for study in studies for job in JOBS_OF_STUDY[study]]
+    if len(readings) > 1:
+        work += [(job, reading) for reading in READINGS for job in dissected(jobs, sizes)]
+    return list(dict.fromkeys(chunk for job, reading in work for chunk in chunks_of(job, reading)))

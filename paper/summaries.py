@@ -8,38 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
-from paper.statistics import Estimate, auc, bootstrap_over_units, correlation_estimate, mean_estimate, share_estimate
-from paper.store import Store
-from paper.studies import JOBS_OF_STUDY, LONG, SHORT, Job, Reading, Study
+from holmes_fit.runs.folder import Run
+from paper.statistics import auc, bootstrap_over_units, correlation_estimate, mean_estimate, share_estimate
+from paper.studies import JOBS_OF_STUDY, LONG, PAIR, SHORT, Job, Reading, Study, chunks_of
 from paper.tasks import RUNS, TRIALS
 
 REPRESENTATION = ("entropy", "normalized_entropy", "clusters", "recall", "precision", "f1")
 BACKWARD = ("accuracy", "late_accuracy", *REPRESENTATION)
-FORWARD = (
-    "accuracy",
-    "training_accuracy",
-    "separation",
-    "brier",
-    "log_loss",
-    "clusters",
-    "best_level",
-    "node_separation",
-)
-CONDITIONING = (
-    "acquisition_plus",
-    "acquisition_minus",
-    "extinction_plus",
-    "extinction_minus",
-    "acquisition_final",
-    "extinction_final",
-    "clusters",
-)
+DECISIONS = ("accuracy", "training_accuracy", "separation", "brier", "log_loss")
+FORWARD = (*DECISIONS, "clusters", "best_level", "node_separation")
+PHASES = ("acquisition", "extinction")
+BY_CUE = tuple(f"{phase}_{cue}" for phase in PHASES for cue in ("plus", "minus"))
+CONDITIONING = (*BY_CUE, *(f"{phase}_final" for phase in PHASES), "clusters")
 LENGTH = {SHORT: "5 + 1", LONG: "10 + 3"}  # repetitions of each pair in training + at test
 DIFFERENCE = "difference"
 
@@ -59,20 +45,25 @@ class Line(NamedTuple):
 
 
 class Data(NamedTuple):
-    """What a study reads: its runs by job, and single trials where they were kept."""
+    """What a study reads: its runs by job, and single trials where they are kept."""
 
     runs: dict[str, pd.DataFrame]
-    trials: dict[str, pd.DataFrame]
+    trials: pd.DataFrame
 
 
-def load_data(store: Store, jobs: dict[str, Job], study: Study, reading: Reading) -> Data:
+def table_of(run: Run, job: Job, reading: Reading, name: str) -> pd.DataFrame:
+    """Return one table of a job, all chunks together, in the order of models, points and seeds."""
+    records = [run.load_record(chunk.key) for chunk in chunks_of(job, reading)]
+    kept: list[Any] = [record.facts[name] for record in records if record is not None]
+    return pd.concat([pd.DataFrame(**table) for table in kept], ignore_index=True)
+
+
+def load_data(run: Run, jobs: dict[str, Job], study: Study, reading: Reading) -> Data:
     """Read the tables of a study."""
     names = JOBS_OF_STUDY[study]
-    runs = {name: store.table(jobs[name], reading, RUNS) for name in names}
-    trials = {
-        name: store.table(jobs[name], reading, TRIALS) for name in names if name in ("shape_color", "conditioning")
-    }
-    return Data(runs, trials)
+    runs = {name: table_of(run, jobs[name], reading, RUNS) for name in names}
+    kept = [jobs[name] for name in names if name in ("shape_color", "conditioning")]
+    return Data(runs, table_of(run, kept[0], reading, TRIALS) if kept else pd.DataFrame())
 
 
 def summarise(study: Study, data: Data, resamples: int) -> pd.DataFrame:
@@ -81,7 +72,7 @@ def summarise(study: Study, data: Data, resamples: int) -> pd.DataFrame:
     if study == "backward":
         lines = _backward(data.runs["compositional"])
     elif study == "forward":
-        lines = _forward(data.runs["shape_color"], data.trials["shape_color"], resamples)
+        lines = _forward(data.runs["shape_color"], data.trials, resamples)
     elif study == "conditioning":
         lines = _by_unit(data.runs["conditioning"], "conditioning", CONDITIONING, "seed")
     elif study == "ablation":
@@ -92,8 +83,16 @@ def summarise(study: Study, data: Data, resamples: int) -> pd.DataFrame:
 
 
 def unit_means(runs: pd.DataFrame, metric: str, unit: str) -> pd.DataFrame:
-    """Return a metric's mean for each unit (rows) and model (columns)."""
-    return runs.pivot_table(index=unit, columns="model", values=metric, aggfunc="mean", dropna=False)
+    """Return a metric's mean for each unit (rows) and model (columns), and HOLMES minus flat if there are both."""
+    means = runs.pivot_table(index=unit, columns="model", values=metric, aggfunc="mean", dropna=False)
+    return means.assign(difference=means["holmes"] - means["flat"]) if {*PAIR} <= set(means) else means
+
+
+def picked(table: pd.DataFrame, **keys: str) -> pd.DataFrame:
+    """Return the rows that have these values."""
+    for column, value in keys.items():
+        table = table[table[column] == value]
+    return table
 
 
 def top_level(runs: pd.DataFrame, n_levels: int) -> pd.DataFrame:
@@ -103,16 +102,8 @@ def top_level(runs: pd.DataFrame, n_levels: int) -> pd.DataFrame:
 
 def _by_unit(runs: pd.DataFrame, task: str, metrics: Iterable[str], unit: str) -> Iterator[Line]:
     for metric in metrics:
-        means = unit_means(runs, metric, unit)
-        for model in means:
-            yield _line(task, str(model), metric, mean_estimate(means[model].to_numpy()))
-        if {"flat", "holmes"} <= set(means):
-            advantage = (means["holmes"] - means["flat"]).to_numpy()
-            yield _line(task, DIFFERENCE, metric, mean_estimate(advantage))
-
-
-def _line(task: str, model: str, metric: str, estimate: Estimate) -> Line:
-    return Line(task, model, metric, *estimate)
+        for model, values in unit_means(runs, metric, unit).items():
+            yield Line(task, str(model), metric, *mean_estimate(values.to_numpy()))
 
 
 def _backward(runs: pd.DataFrame) -> Iterator[Line]:
@@ -121,13 +112,13 @@ def _backward(runs: pd.DataFrame) -> Iterator[Line]:
         task = f"{n_levels}-level"
         yield from _by_unit(top, task, BACKWARD, "point")
         recall, f1, accuracy = (unit_means(top, metric, "point") for metric in ("recall", "f1", "accuracy"))
-        for model in ("flat", "holmes"):
+        for model in PAIR:
             r = correlation_estimate(recall[model].to_numpy(), f1[model].to_numpy())
-            yield _line(task, model, "recall_f1_r", r)
+            yield Line(task, model, "recall_f1_r", *r)
             r = correlation_estimate(accuracy[model].to_numpy(), recall[model].to_numpy())
-            yield _line(task, model, "accuracy_recall_r", r)
-        pooled = correlation_estimate(recall.to_numpy().ravel(), f1.to_numpy().ravel())
-        yield _line(task, "both", "recall_f1_r", pooled)
+            yield Line(task, model, "accuracy_recall_r", *r)
+        pooled = correlation_estimate(*(each[[*PAIR]].to_numpy().ravel() for each in (recall, f1)))
+        yield Line(task, "both", "recall_f1_r", *pooled)
     deepest = runs[runs["protocol"] == "compositional_5"]
     for level, rows in deepest.groupby("level"):
         yield from _by_unit(rows, f"5-level, level {level}", REPRESENTATION, "point")
@@ -181,7 +172,7 @@ def conditioning_tests(runs: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for metric in CONDITIONING:
         means = unit_means(runs, metric, "seed")
-        difference = (means["holmes"] - means["flat"]).to_numpy()
+        difference = means[DIFFERENCE].to_numpy()
         spread = float(difference.std(ddof=1))
         row: dict[str, object] = {"metric": metric, "flat": means["flat"].mean(), "holmes": means["holmes"].mean()}
         row |= {"difference": difference.mean(), "n": len(difference)}
@@ -206,15 +197,14 @@ def _sweep(compositional: pd.DataFrame, shape_color: pd.DataFrame) -> Iterator[L
     averages = {"2 to 5 levels": sweep_means(highest_levels(compositional)), "3 to 5, all": sweep_means(deep)}
     for (name, backward), metric in product(averages.items(), ("entropy", "recall")):
         advantage = backward[f"{metric}_difference"].to_numpy()
-        yield _line(name, DIFFERENCE, metric, mean_estimate(advantage))
+        yield Line(name, DIFFERENCE, metric, *mean_estimate(advantage))
         favours = advantage < 0 if metric == "entropy" else advantage > 0
-        yield _line(name, DIFFERENCE, f"{metric}_share", share_estimate(favours))
+        yield Line(name, DIFFERENCE, f"{metric}_share", *share_estimate(favours))
     task = LENGTH[LONG]
     yield from _by_unit(shape_color, task, FORWARD, "point")
     for metric in ("accuracy", "separation"):
-        means = unit_means(shape_color, metric, "point")
-        favours = (means["holmes"] > means["flat"]).to_numpy()
-        yield _line(task, DIFFERENCE, f"{metric}_share", share_estimate(favours))
+        favours = unit_means(shape_color, metric, "point")[DIFFERENCE].to_numpy() > 0
+        yield Line(task, DIFFERENCE, f"{metric}_share", *share_estimate(favours))
 
 
 def highest_levels(compositional: pd.DataFrame) -> pd.DataFrame:
@@ -230,12 +220,5 @@ def sweep_means(runs: pd.DataFrame) -> pd.DataFrame:
     """
     table = runs.groupby("point")[["alpha", "omega"]].first()
     for metric in ("accuracy", "entropy", "recall"):
-        means = unit_means(runs, metric, "point")
-        table = table.assign(
-            **{
-                f"{metric}_flat": means["flat"],
-                f"{metric}_holmes": means["holmes"],
-                f"{metric}_difference": means["holmes"] - means["flat"],
-            }
-        )
+        table = table.join(unit_means(runs, metric, "point").add_prefix(f"{metric}_"))
     return table.reset_index()

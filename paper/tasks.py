@@ -23,8 +23,12 @@ from paper import scores
 from paper.studies import Chunk, Job, Reading, find_latent_cause, observer_of
 
 RUNS, TRIALS = "runs", "trials"
+FINAL = 0.2  # "final 20% of trials"
+
+_protocol = cache(load_protocol)
 
 Row = dict[str, object]
+Rows = dict[str, list[Row]]  # one a run (and category level) in RUNS, and one a trial in TRIALS where they are kept
 
 
 @dataclass(frozen=True)
@@ -45,11 +49,6 @@ class Run:
     is_flat: bool
     p_hat: NDArray[np.float64]
     history: History
-
-
-@cache
-def _protocol(name: str) -> Protocol:
-    return load_protocol(name)
 
 
 def make_task(job: str, protocol: str, point: int, seed: int) -> Task:
@@ -74,29 +73,21 @@ def run_model(job: Job, protocol: str, model: str, reading: Reading, point: int,
     return Run(task, chosen.is_flat, p_hat, history)
 
 
-def run_chunk(job: Job, chunk: Chunk) -> dict[str, pd.DataFrame]:
-    """Run a chunk and return its tables: one row a run (and category level), and one row a trial where kept."""
-    tables: dict[str, list[Row]] = {}
+def run_chunk(job: Job, chunk: Chunk) -> dict[str, object]:
+    """Run a chunk and return its tables, as records keep them."""
+    values = job.values(chunk.model, chunk.point)
+    found: Rows = {}
     for protocol in job.protocols:
         for seed in chunk.seeds:
             run = run_model(job, protocol, chunk.model, chunk.reading, chunk.point, seed)
-            known: Row = {
-                "protocol": protocol,
-                "model": chunk.model,
-                "point": chunk.point,
-                "seed": seed,
-                **job.values(chunk.model, chunk.point),
-            }
+            known: Row = {"protocol": protocol, "model": chunk.model, "point": chunk.point, "seed": seed, **values}
             assert run.task.protocol.generator is not None
             for name, rows in SCORES[run.task.protocol.generator.kind](run).items():
-                tables.setdefault(name, []).extend(known | row for row in rows)
-    return {name: pd.DataFrame(rows) for name, rows in tables.items()}
+                found.setdefault(name, []).extend(known | row for row in rows)
+    return {name: pd.DataFrame(rows).to_dict("split", index=False) for name, rows in found.items()}
 
 
-# ------------------------------------------------------------------------------------------------- scores of one run
-
-
-def compositional_scores(run: Run) -> dict[str, list[Row]]:
+def compositional_scores(run: Run) -> Rows:
     """Score predictions, and the representation of every category level from 2 up.
 
     The flat model has one partition. HOLMES is read at depth l - 1 for level l, or above it where that cannot be read.
@@ -130,7 +121,7 @@ def compositional_scores(run: Run) -> dict[str, list[Row]]:
     return {RUNS: rows}
 
 
-def shape_color_scores(run: Run) -> dict[str, list[Row]]:
+def shape_color_scores(run: Run) -> Rows:
     """Score the first exposures to new colours, the training, and the nodes at which the two shapes part."""
     trials = run.task.trials
     outcome = trials["outcome"].to_numpy()
@@ -149,11 +140,12 @@ def shape_color_scores(run: Run) -> dict[str, list[Row]]:
         "best_level": level,
         "node_separation": separation[level] if level >= 0 else np.nan,
     }
-    exposures: list[Row] = [
-        {"trial": int(trial) + 1, "outcome": int(outcome[trial]), "p_hat": float(run.p_hat[trial])}
-        for trial in np.flatnonzero(first)
-    ]
-    return {RUNS: [run_row], TRIALS: exposures}
+    return {RUNS: [run_row], TRIALS: _trials(run, "trial", "outcome", chosen=first)}
+
+
+def _trials(run: Run, *columns: str, chosen: NDArray[np.bool_] | slice = slice(None)) -> list[Row]:
+    table = run.task.trials[list(columns)].assign(p_hat=run.p_hat)[chosen]
+    return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
 
 
 def _level_by_level(run: Run) -> list[NDArray[np.int32]]:
@@ -162,10 +154,7 @@ def _level_by_level(run: Run) -> list[NDArray[np.int32]]:
     return [assigned for assigned in by_level if (assigned != NO_NODE).any()]
 
 
-FINAL = 0.2  # "final 20% of trials"
-
-
-def conditioning_scores(run: Run) -> dict[str, list[Row]]:
+def conditioning_scores(run: Run) -> Rows:
     """Score the predictions at the end of each phase, by cue, and count the causes."""
     trials = run.task.trials
     row: Row = {"clusters": scores.clusters(assignments(run.history))}
@@ -176,16 +165,10 @@ def conditioning_scores(run: Run) -> dict[str, list[Row]]:
             of_cue = rows[rows["cue"] == cue]
             late = of_cue.iloc[-max(1, round(FINAL * len(of_cue))) :]
             row[f"{phase}_{name}"] = float(run.p_hat[late.index].mean())
-    by_trial: list[Row] = [
-        {"trial": int(trial), "phase": phase, "cue": cue, "outcome": int(outcome), "p_hat": float(p)}
-        for trial, phase, cue, outcome, p in zip(
-            trials["trial"], trials["phase"], trials["cue"], trials["outcome"], run.p_hat, strict=True
-        )
-    ]
-    return {RUNS: [row], TRIALS: by_trial}
+    return {RUNS: [row], TRIALS: _trials(run, "trial", "phase", "cue", "outcome")}
 
 
-SCORES: dict[str, Callable[[Run], dict[str, list[Row]]]] = {
+SCORES: dict[str, Callable[[Run], Rows]] = {
     "compositional": compositional_scores,
     "shape_color": shape_color_scores,
     "conditioning": conditioning_scores,

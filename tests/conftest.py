@@ -16,7 +16,7 @@ settings.load_profile("holmes_fit")
 
 
 def _digest_of_sources() -> str:
-    sources = sorted((ROOT / "holmes_fit" / "filters").glob("*.py"))
+    sources = sorted((ROOT / "holmes_fit" / "models" / "filters").glob("*.py"))
     return hashlib.blake2b(b"\0".join(path.read_bytes() for path in sources), digest_size=6).hexdigest()
 
 

@@ -1,13 +1,19 @@
-"""Reading the project's own documents: blocks of code, commands, and which columns of results are explained."""
+"""Reading the project's own documents: blocks of code, commands; the dictionary of results."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from holmes_fit.runs.schema import Column, Table, tables
+
 ROOT = Path(__file__).resolve().parent.parent
+README = ROOT / "reports" / "README.md"
+COLUMNS = "## What the columns hold\n\n| column | holds | means |\n|---|---|---|\n"  # the end of that document
+KINDS = {"text": "text", "whole": "whole number", "number": "number", "truth": "true or false"}
 
 
 def blocks(document: str, *languages: str) -> list[str]:
@@ -15,6 +21,31 @@ def blocks(document: str, *languages: str) -> list[str]:
     text = (ROOT / document).read_text(encoding="utf-8")
     fenced = re.findall(r"^```(\w*)\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
     return [content for name, content in fenced if name in languages]
+
+
+def contracts() -> dict[str, dict[str, Any]]:
+    """Return the contracts on imports in ``pyproject.toml``, by name."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    return {each["id"]: each for each in project["tool"]["importlinter"]["contracts"]}
+
+
+def picture_of_rooms() -> str:
+    """Return the flow between rooms as a Mermaid diagram: from each to the next one down that it may import."""
+    found = contracts()
+    layers = [re.findall(r"\w+", layer) for layer in found["rooms"]["layers"]]
+    refused = {
+        (source.rpartition(".")[2], forbidden.rpartition(".")[2])
+        for each in found.values()
+        if each["type"] == "forbidden"
+        for source in each["source_modules"]
+        for forbidden in each["forbidden_modules"]
+    }
+    lines = ["flowchart TD"]
+    for number, layer in enumerate(layers):
+        for room in layer:
+            reached = ([lower for lower in below if (room, lower) not in refused] for below in layers[number + 1 :])
+            lines += [f"    {room} --> {' & '.join(lowers)}" for lowers in reached if lowers][:1]
+    return "\n".join(lines) + "\n"
 
 
 def commands(block: str) -> list[str]:
@@ -31,24 +62,41 @@ def recipe(target: str) -> str:
     return str(lines).replace("\t", " ").replace('"$(BIN)/holmes-fit"', "holmes-fit")
 
 
-def unexplained(file: str, columns: Iterable[str]) -> list[str]:
-    """Return the columns of a file of results that ``reports/README.md`` does not explain.
+def with_dictionary(text: str) -> str:
+    """Return ``reports/README.md`` with what the schema says: rows of tables by their command, and all columns."""
+    told, _, _ = text.partition(COLUMNS)
+    lines: list[str] = []
+    commands: list[str] = []
+    for line in told.splitlines(keepends=True):
+        if line.startswith("**After "):
+            commands = re.findall(r"`holmes-fit (\w+)`", line)
+        if not set(files_of_row(line)) & set(tables()):
+            lines.append(line)
+        if line.startswith("|---"):
+            lines += [_row(table) for table in tables().values() if table.after in commands]
+            commands = []
+    return "".join([*lines, COLUMNS, *_columns()])
 
-    It may do so in the row of the file, in that of a file whose columns it says are the same, or around the tables. A
-    name such as ``..._error`` is an ending, which explains what comes after a name that is explained.
-    """
-    text = (ROOT / "reports" / "README.md").read_text(encoding="utf-8").partition("## What a run folder holds")[2]
-    everywhere, *sections = re.split(r"^(?=\*\*After )", text, flags=re.MULTILINE)
-    rows = {name: line for line in text.splitlines() for name in files_of_row(line)}
-    read = [everywhere]
-    if file in rows:
-        read += [rows[file], *(rows[name] for name in re.findall(r"as in `([\w.]+)`", rows[file]))]
-        (section,) = [part for part in sections if rows[file] in part]
-        read += [line for line in section.splitlines() if not files_of_row(line)]
-    names = set(re.findall(r"`([\w.]+)`", "\n".join(read)))
-    endings = [name.removeprefix("...") for name in names if name.startswith("...")]
-    names |= {f"{name}{ending}" for name in names for ending in endings}
-    return [column for column in columns if column not in names]
+
+def _row(table: Table) -> str:
+    rest = [f"`{name}`" for name in table.columns if name not in table.each]
+    more = [table.more] if table.more else []
+    each = ", ".join(f"`{name}`" for name in table.each)
+    return f"| `{table.file}` | {each} | {table.about}. Columns: {', '.join([*rest, *more])} |\n"
+
+
+def _columns() -> Iterator[str]:
+    """Give a line for each column and meaning; the meaning in most tables comes first, without their names."""
+    where: dict[Column, list[str]] = {}
+    for table in tables().values():
+        for column in table.fields:
+            where.setdefault(column, []).append(table.file)
+    seen = set()
+    for column, files in sorted(where.items(), key=lambda item: (item[0].name, -len(item[1]))):
+        several = column.name in seen
+        seen.add(column.name)
+        of = f" of {', '.join(f'`{file}`' for file in files)}" if several else ""
+        yield f"| `{column.name}`{of} | {KINDS[column.kind]} | {column.meaning} |\n"
 
 
 def files_of_row(line: str) -> list[str]:
@@ -61,3 +109,7 @@ def run_python(source: str, names: dict[str, Any] | None = None) -> dict[str, An
     names = {"__name__": "__main__"} if names is None else names
     exec(compile(source, "<document>", "exec", dont_inherit=True), names)
     return names
+
+
+if __name__ == "__main__":
+    README.write_text(with_dictionary(README.read_text(encoding="utf-8")), encoding="utf-8")

@@ -13,8 +13,11 @@ import numpy as np
 import pandas as pd
 
 from holmes_fit._support.csv_tables import write_table
-from holmes_fit.fitting.tables import FITS, MODELS
+from holmes_fit.models import registry
+from holmes_fit.models.registry import descriptions
+from holmes_fit.runs.described import ABOUT
 from holmes_fit.runs.folder import Run, open_run
+from holmes_fit.runs.schema import frame, ordered
 from holmes_fit.settings.preset import load_preset
 
 SEED = 20
@@ -72,7 +75,14 @@ def make_run(folder: Path, sample: Sample | None = None) -> Path:
     sample = sample or Sample()
     rng = np.random.default_rng(SEED)
     keys = list(product(sample.models, sample.subjects))
-    about = {"command": "holmes-fit fit /home/someone/data.csv --out RUN", "label": sample.label, "python": "3.11.7"}
+    about = {
+        "command": "holmes-fit fit /home/someone/data.csv --out RUN",
+        "label": sample.label,
+        "python": "3.11.7",
+        "holmes_fit": "0.1.0",
+        "code": "13" * 32,
+        ABOUT: descriptions(registry.MODELS[name] for name in sample.models if name in registry.MODELS),
+    }
     with open_run(folder, identity=_identity(sample), about=about, keys=keys) as run:
         _fix_the_date(run)
         trials = _trials(sample, rng)
@@ -106,8 +116,7 @@ def _identity(sample: Sample) -> dict[str, Any]:
             "particles": 200, "resampling": "systematic", "branch_counts": "particle", "sticky_by": "branch",
             "max_depth": 20, "max_branches": 20,
         },
-        "holmes_fit": "0.1.0",
-        "code": "13" * 32,
+        "results": 1,
         "packages": {"numba": "0.68.1", "numpy": "2.4.6", "optuna": "5.0.0", "pandas": "3.1.1", "scipy": "1.17.1"},
     }  # fmt: skip
 
@@ -149,7 +158,7 @@ def _write_data(run: Run, sample: Sample, trials: Sequence[pd.DataFrame]) -> Non
     people["age"] = 20 + np.arange(sample.n_people) % 50
     run.write_table("subjects.csv", people)
     out = [("x99", "least_answered", "0.42", "at least 0.8", "left out")] if sample.warned else []
-    run.write_table("exclusions.csv", pd.DataFrame(out, columns=["subject", "rule", "seen", "allowed", "consequence"]))
+    run.write_table("exclusions.csv", frame("exclusions.csv", out))
 
 
 # --------------------------------------------------------------------------------------------------------- fits
@@ -182,12 +191,12 @@ def _write_fits(run: Run, sample: Sample, trials: Sequence[pd.DataFrame], rng: n
                 trees.append(_tree(who, rng))
             if sample.records:
                 run.save_record((model, subject), {"warnings": []}, _lattice(model, rng))
-    run.write_table("fits.csv", pd.DataFrame(fits)[list(FITS)])
-    run.write_table("models.csv", pd.DataFrame(models)[list(MODELS)])
+    run.write_table("fits.csv", frame("fits.csv", fits))
+    run.write_table("models.csv", frame("models.csv", models))
     run.write_table("trials_fitted.csv", pd.concat(fitted, ignore_index=True))
-    run.write_table("trees.csv", pd.concat(trees, ignore_index=True) if trees else pd.DataFrame(columns=["subject"]))
-    run.write_table("failures.csv", pd.DataFrame(failures, columns=["subject", "model", "reason"]))
-    run.write_table("search.csv", pd.DataFrame(columns=["subject", "model", "goal", "start", "value"]))
+    run.write_table("trees.csv", pd.concat(trees, ignore_index=True) if trees else frame("trees.csv", []))
+    run.write_table("failures.csv", frame("failures.csv", failures))
+    run.write_table("search.csv", frame("search.csv", []))
     return pd.DataFrame(models)
 
 
@@ -289,7 +298,7 @@ def _lattice(model: str, rng: np.random.Generator) -> dict[str, Any]:
 
 
 def _write_pool(run: Run, sample: Sample, rng: np.random.Generator) -> None:
-    fits = run.read_table("fits.csv", ("subject",))
+    fits = run.read_table("fits.csv")
     free = fits[fits["standing"] == "free"]
     rows = []
     for (model, parameter), own in free.groupby(["model", "parameter"], sort=False):
@@ -300,9 +309,7 @@ def _write_pool(run: Run, sample: Sample, rng: np.random.Generator) -> None:
             rows.append({**entry, **_estimate(parameter, mean, sd), "mean_on_scale": mean, "sd_on_scale": sd})
     pooled = pd.DataFrame(rows).set_index(["model", "subject", "parameter"])
     order = pd.MultiIndex.from_frame(free[["model", "subject", "parameter"]].sort_values("model", kind="stable"))
-    run.write_table(
-        "pooled.csv", pooled.loc[order].reset_index()[["subject", "model", *pooled.reset_index().columns[2:]]]
-    )
+    run.write_table("pooled.csv", pooled.loc[order].reset_index())
     quantities = []
     for (model, parameter), own in free.groupby(["model", "parameter"], sort=False):
         centre, scale = float(own["mean_on_scale"].mean()), SCALES.get(parameter, "log")
@@ -386,14 +393,13 @@ def _write_comparison(run: Run, sample: Sample, models: pd.DataFrame, rng: np.ra
                 }
             )  # fmt: skip
     run.write_table("frequencies.csv", pd.DataFrame(frequencies))
-    header = ["model", "above", "below", "mean", "lower", "median", "upper", "probability_above_0"]
     pairs = [
         (model, above, below, 0.12, -0.2, 0.13, 0.44, 0.78)
         for model in mixed
         for below, above in pairwise(sample.groups)
         if len(mixed) > 1
     ]
-    run.write_table("frequency_differences.csv", pd.DataFrame(pairs, columns=header))
+    run.write_table("frequency_differences.csv", frame("frequency_differences.csv", pairs))
     checks: list[tuple[str, object, str]] = [
         ("divergences", 0, "transitions that went wrong"), ("r_hat", 1.003, ""), ("ess_bulk", 2100.0, ""),
         ("ess_tail", 1900.0, ""), ("imputed_effective", 0.99, ""), ("omnibus_risk", 0.08, "all are equally frequent"),
@@ -401,7 +407,7 @@ def _write_comparison(run: Run, sample: Sample, models: pd.DataFrame, rng: np.ra
     ]  # fmt: skip
     if sample.warned:
         checks.append(("warning", "", "R-hat 1.03: the chains do not agree yet"))
-    run.write_table("mixture.csv", pd.DataFrame(checks, columns=["quantity", "value", "explanation"]))
+    run.write_table("mixture.csv", frame("mixture.csv", checks))
     run.write_table("prior_sensitivity.csv", _prior_sensitivity(mixed, models))
     run.write_table("comparison.csv", _comparison(sample, models, probabilities, pd.DataFrame(frequencies)))
 
@@ -458,13 +464,7 @@ def _comparison(
         hit_rate = models.loc[models["model"] == model, "hit_rate"].mean()
         row |= {"hit_rate": hit_rate, "noisy": int(models["warning"].ne("").sum()), "warning": ""}
         rows.append(row)
-    table = pd.DataFrame(rows)
-    for column in (
-        *("frequency", "frequency_lower", "frequency_upper", "exceedance", "protected_exceedance", "likeliest_for"),
-        "most_evidence_for",
-    ):
-        table[column] = table.get(column, np.nan)
-    return table.sort_values(["frequency", "log_evidence"], ascending=False, kind="stable")
+    return frame("comparison.csv", rows).sort_values(["frequency", "log_evidence"], ascending=False, kind="stable")
 
 
 def _write_predictive(run: Run, sample: Sample, trials: Sequence[pd.DataFrame], rng: np.random.Generator) -> None:
@@ -497,7 +497,7 @@ def _write_predictive(run: Run, sample: Sample, trials: Sequence[pd.DataFrame], 
         inside = own["observed"].between(own["lower"], own["upper"])
         row = {"model": model, "group": group, "measure": measure, "n_bins": len(own)}
         rmse = float(np.sqrt(((own["observed"] - own["simulated"]) ** 2).mean()))
-        summary.append(row | {"rmse": rmse, "share_inside": inside.mean()})
+        summary.append(row | {"rmse": rmse, "share_inside": inside.mean(), "p_value": 0.4})
     run.write_table("predictive_summary.csv", pd.DataFrame(summary))
 
 
@@ -524,8 +524,8 @@ def write_recovery(folder: Path, sample: Sample, rng: np.random.Generator, n: in
             sd = 0.8 * np.sqrt(1 - r**2) + 0.1
             row |= {"lower": _natural(parameter, own - 2 * sd), "upper": _natural(parameter, own + 2 * sd)}
             row |= {"pooled_lower": row["lower"], "pooled_upper": row["upper"], "covered": True}
-            row |= {"pooled_covered": True, "at_bound": "", "sd_on_scale": sd, "prior_sd_on_scale": 0.95}
-            people.append(row | {"batch_sd": 0.3, "warning": ""})
+            row |= {"pooled_covered": True, "at_bound": "", "sd_on_scale": sd, "pooled_sd_on_scale": 0.8 * sd}
+            people.append(row | {"prior_sd_on_scale": 0.95, "batch_sd": 0.3, "warning": ""})
         for estimator in ("ml", "map", "mean", "pooled"):
             better = 0.02 * ("ml", "map", "mean", "pooled").index(estimator)
             scores = {"correlation": r + better, "rmse": 0.5, "coverage": 0.9 + better - 0.1 * r, "bias": 0.02}
@@ -533,10 +533,14 @@ def write_recovery(folder: Path, sample: Sample, rng: np.random.Generator, n: in
                 entry = {"model": model, "parameter": parameter, "estimator": estimator, "n": n}
                 entry |= {"measure": measure, "value": value, "lower": value - 0.1, "upper": value + 0.1}
                 summary.append(entry)
-    write_table(pd.DataFrame(people), folder / "recovery_people.csv")
-    write_table(pd.DataFrame(summary), folder / "recovery.csv")
+    _write_by_schema(people, folder / "recovery_people.csv")
+    _write_by_schema(summary, folder / "recovery.csv")
     _write_confusion(folder, sample, n, rng)
     return folder
+
+
+def _write_by_schema(rows: list[dict[str, Any]], path: Path) -> None:
+    write_table(ordered(path.name, pd.DataFrame(rows)), path)
 
 
 def _write_confusion(folder: Path, sample: Sample, n: int, rng: np.random.Generator) -> None:
@@ -550,7 +554,7 @@ def _write_confusion(folder: Path, sample: Sample, n: int, rng: np.random.Genera
                 | {"share": share, "lower": share - 0.1, "upper": share + 0.1, "inversion": share}
                 | {"inversion_lower": share - 0.1, "inversion_upper": share + 0.1}
             )
-    write_table(pd.DataFrame(rows), folder / "confusion.csv")
+    _write_by_schema(rows, folder / "confusion.csv")
     power = [
         {
             "model": "holmes", "against": "flat", "group_size": size, "frequency": frequency,
@@ -560,7 +564,7 @@ def _write_confusion(folder: Path, sample: Sample, n: int, rng: np.random.Genera
         for size, frequency in product((10, 20, 40, 80), (0.5, 0.6, 0.7, 0.8, 0.9, 1.0))
     ]  # fmt: skip
     if len(sample.studied) > 1:
-        write_table(pd.DataFrame(power), folder / "power.csv")
+        _write_by_schema(power, folder / "power.csv")
     checks = [
         {
             "level": "person", "model": model, "parameter": parameter, "n": n,
@@ -568,4 +572,4 @@ def _write_confusion(folder: Path, sample: Sample, n: int, rng: np.random.Genera
         }
         for model, parameter in product(sample.studied, ("alpha", "omega", "beta", "lapse"))
     ]  # fmt: skip
-    write_table(pd.DataFrame(checks), folder / "sbc_summary.csv")
+    _write_by_schema(checks, folder / "sbc_summary.csv")

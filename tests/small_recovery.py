@@ -14,6 +14,7 @@ from scipy.special import softmax
 
 from holmes_fit.groups.pooling.lattices import Lattices
 from holmes_fit.runs.folder import Run
+from holmes_fit.runs.schema import of
 
 # Fine enough for posteriors to be calibrated, coarse enough for fits of a fraction of a second.
 EXACT = """
@@ -74,7 +75,10 @@ def without_pymc(patch: pytest.MonkeyPatch) -> list[str]:
         return SimpleNamespace(lattices=lattices, model=lattices.model, warnings=[])
 
     def write_pooled(run: Run, pooled: Sequence[Any]) -> None:
-        run.write_table("pooled.csv", pd.concat([_people(each.lattices) for each in pooled]))
+        run.write_table(
+            "pooled.csv",
+            pd.concat([_people(each.lattices) for each in pooled]).reindex(columns=list(of("pooled.csv").columns)),
+        )
 
     def mix_models(lattices: Sequence[Lattices], **_: object) -> Any:
         made.append("mixture")

@@ -17,6 +17,7 @@ from holmes_fit.cli import check, main, simulate, trace
 from holmes_fit.cli.check_text import sparkline
 from holmes_fit.models.registry import Observer
 from holmes_fit.trials.protocols.catalogue import protocol_names, read_protocol
+from tests.commands import raising, run
 
 ODD_NAMES = [
     "../x",
@@ -36,18 +37,10 @@ COMMANDS = [
     [],
     ["protocols"],
     ["protocols", "show"],
-    *([name] for name in ("check", "compare", "fit", "init", "plan", "pool", "recover", "replicate", "report")),
+    *([name] for name in ("check", "compare", "fit", "init", "plan", "pool", "recover", "report")),
     *([name] for name in ("simulate", "status", "trace")),
 ]
 ROWS = [f"{name},{trial},1,0,0,1,{trial % 2},1,{group}" for name, group in (("a", "g"), ("b", "h")) for trial in (1, 2)]
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    """Run a command as the terminal would, and return its exit code and what it printed."""
-    with pytest.raises(SystemExit, match=r"^\d+$") as ended:
-        main([str(argument) for argument in arguments])
-    out, err = capsys.readouterr()
-    return int(str(ended.value.code)), out, err
 
 
 @pytest.fixture
@@ -114,13 +107,6 @@ def test_usage_errors_end_with_2(command: str, capsys: pytest.CaptureFixture[str
     code, _, err = run(capsys, *command.split())
     assert code == 2
     assert "Error" in err
-
-
-def raising(error: BaseException):
-    def fail(*_: object, **__: object) -> None:
-        raise error
-
-    return fail
 
 
 def test_ctrl_c_ends_with_130(data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,31 +16,23 @@ import pandas as pd
 import pytest
 
 from holmes_fit._support.errors import HolmesFitError, InputError
-from holmes_fit.cli import main
 from holmes_fit.cli.fit import fit
 from holmes_fit.fitting import cohort, forecast
 from holmes_fit.fitting.lattice.nodes import first_nodes, grid_nodes
 from holmes_fit.fitting.lattice.task import Task
 from holmes_fit.fitting.person import PersonFit, fit_person
-from holmes_fit.fitting.plan import plan_fit
+from holmes_fit.fitting.request import request_fit
 from holmes_fit.models.registry import MODELS, LatentCauseModel, Observer
 from holmes_fit.runs.folder import open_run, read_run
 from holmes_fit.runs.workers.pool import LOST, Failure
 from holmes_fit.settings.preset import Preset, load_preset
 from holmes_fit.trials.cohorts import Cohort
 from holmes_fit.trials.writing import write_trials
+from tests.commands import run
 from tests.small_fits import OBSERVER, OBSERVER_OPTIONS, people, small_preset, with_choices
 
 POSIX_ONLY = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 HOLMES_FIT = Path(sys.executable).with_name("holmes-fit")
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    """Run a command as the terminal would, and return its exit code and what it printed."""
-    with pytest.raises(SystemExit, match=r"^\d+$") as ended:
-        main([str(argument) for argument in arguments])
-    out, err = capsys.readouterr()
-    return int(str(ended.value.code)), out, err
 
 
 class Study:
@@ -381,22 +373,6 @@ def test_status_of_no_run_ends_with_2(tmp_path: Path, capsys: pytest.CaptureFixt
 # --- parts
 
 
-@pytest.mark.parametrize("command", ["fit", "status"])
-def test_help_has_examples_and_loads_nothing_heavy(command: str) -> None:
-    script = f"""
-import sys
-from holmes_fit.cli import main
-try:
-    main(["{command}", "--help"])
-except SystemExit as ended:
-    assert not ended.code
-print("loaded:", sorted(set("numpy pandas scipy numba rich".split()) & set(sys.modules)))
-"""
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert "Examples:" in done.stdout
-    assert done.stdout.splitlines()[-1] == "loaded: []"
-
-
 def test_defaults_are_those_of_python() -> None:
     command = {name: parameter.default for name, parameter in inspect.signature(fit).parameters.items()}
     python = {name: parameter.default for name, parameter in inspect.signature(cohort.fit).parameters.items()}
@@ -410,7 +386,7 @@ def test_defaults_are_those_of_python() -> None:
 @pytest.mark.parametrize("name", ["flat", "rescorla_wagner"])
 def test_the_forecast_counts_about_the_filters_that_are_run(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     preset = load_preset("quick")
-    plan = plan_fit(people(1), (name,), preset=preset, observer=OBSERVER)
+    plan = request_fit(people(1), (name,), preset=preset, observer=OBSERVER)
     task = plan.task((name, "s01"))
     counted = 0
     kind = type(MODELS[name])
@@ -429,7 +405,7 @@ def test_the_forecast_counts_about_the_filters_that_are_run(name: str, monkeypat
 
 
 def test_the_forecast_is_in_proportion_to_trials(monkeypatch: pytest.MonkeyPatch) -> None:
-    plan = plan_fit(people(3), ("flat", "bias"), preset="quick")
+    plan = request_fit(people(3), ("flat", "bias"), preset="quick")
     monkeypatch.setattr(forecast, "_seconds", lambda *_: 2.0)
     assert forecast.seconds_of_work(plan, plan.keys) == pytest.approx(12.0)
     assert forecast.seconds_of_work(plan, [("flat", "s02")]) == pytest.approx(2.0)

@@ -22,6 +22,7 @@ from holmes_fit.fitting.person import PersonFit
 from holmes_fit.settings.preset import Preset
 from holmes_fit.trials import reading
 from holmes_fit.trials.writing import write_trials
+from tests.commands import raising, run
 from tests.sample_run import Sample, make_run
 from tests.small_fits import people, small_preset
 
@@ -46,14 +47,6 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """Run a command as the terminal would, and return its exit code and what it printed."""
-    with pytest.raises(SystemExit, match=r"^\d+$") as ended:
-        main(arguments)
-    out, err = capsys.readouterr()
-    return int(str(ended.value.code)), out, err
-
-
 def asked(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, object]:
     """Return the JSON object that a command prints, and nothing but that."""
     code, out, err = run(capsys, *arguments, "--json")
@@ -62,13 +55,6 @@ def asked(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, obje
     assert said["exit_code"] == code
     assert "Traceback" not in err
     return said
-
-
-def raising(error: BaseException):
-    def fail(*_: object, **__: object) -> None:
-        raise error
-
-    return fail
 
 
 def fit_command(models: str = "bias") -> list[str]:
@@ -122,7 +108,7 @@ def test_shells_complete_commands_protocols_presets_and_models() -> None:
         asking = {"_HOLMES_FIT_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
         return subprocess.check_output([HOLMES_FIT], env=os.environ | asking, text=True).split()
 
-    assert completed("holmes-fit re") == ["report", "recover", "replicate"]
+    assert completed("holmes-fit re") == ["report", "recover"]
     assert completed("holmes-fit compare run --le") == ["--leave-out"]
     assert completed("holmes-fit check data.csv --protocol we") == ["weather_prediction"]
     assert completed("holmes-fit fit data.csv --preset q") == ["quick"]

@@ -14,7 +14,6 @@ import pandas as pd
 import pytest
 
 from holmes_fit import simulate
-from holmes_fit.cli import main
 from holmes_fit.cli.options import pooling_of
 from holmes_fit.fitting.cohort import fit
 from holmes_fit.groups.comparison import words
@@ -25,6 +24,7 @@ from holmes_fit.groups.pooling.sampling import Diagnostics, Sampling
 from holmes_fit.runs.folder import open_run, read_run
 from holmes_fit.settings.pooling import PoolingSettings
 from holmes_fit.settings.preset import load_preset
+from tests.commands import run as call
 
 SEED = 20264
 GOOD, BAD = Diagnostics(0, 1.001, 900, 900), Diagnostics(2, 1.001, 900, 900)
@@ -54,14 +54,6 @@ def preset(folder: Path, **values: float) -> Path:
     lines = [f"{name} = {value}" for name, value in values.items()]
     path.write_text("\n".join(['base = "default"', "[pooling]", *lines]))
     return path
-
-
-def call(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    """Run a command as the terminal would, and return its exit code and what it printed."""
-    with pytest.raises(SystemExit, match=r"^\d+$") as ended:
-        main([str(argument) for argument in arguments])
-    out, err = capsys.readouterr()
-    return int(str(ended.value.code)), out, err
 
 
 # --------------------------------------------------------------------------------------------------- what they leave

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import inspect
 import json
-import subprocess
-import sys
 from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
-from holmes_fit.cli import main
 from holmes_fit.cli.recover import recover
 from holmes_fit.fitting import cohort
 from holmes_fit.fitting.cohort import fit
@@ -20,19 +17,12 @@ from holmes_fit.fitting.person import PersonFit, fit_person
 from holmes_fit.models.registry import Observer
 from holmes_fit.runs.folder import read_run
 from holmes_fit.settings.preset import Preset
-from holmes_fit.studies.recovery import study
-from holmes_fit.studies.recovery.study import read_recovery
+from holmes_fit.studies.recovery import cohorts, study
+from holmes_fit.studies.recovery.results import read_recovery
 from holmes_fit.trials.writing import write_trials
+from tests.commands import run
 from tests.small_fits import OBSERVER, OBSERVER_OPTIONS, people, small_preset
 from tests.small_recovery import with_short_searches, without_figures, without_pymc
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    """Run a command as the terminal would, and return its exit code and what it printed."""
-    with pytest.raises(SystemExit, match=r"^\d+$") as ended:
-        main([str(argument) for argument in arguments])
-    out, err = capsys.readouterr()
-    return int(str(ended.value.code)), out, err
 
 
 class Study:
@@ -147,7 +137,7 @@ def test_a_lost_worker_ends_with_1(
     from holmes_fit.runs.workers.pool import LOST, Failure
 
     lost = {("bias", "bias_001"): Failure(LOST, "its process died 3 times")}
-    monkeypatch.setattr(study, "carry_out", lambda *_, **__: lost)
+    monkeypatch.setattr(cohorts, "carry_out", lambda *_, **__: lost)
     code, out, err = run(capsys, *small.command())
     assert (code, out) == (1, "")
     assert "Not done, as their processes died: bias_001 with bias" in err
@@ -189,21 +179,6 @@ def test_bad_input_ends_with_2_and_leaves_nothing(
     assert message in " ".join(err.replace("│", " ").split())
     assert "Traceback" not in err
     assert not list(tmp_path.iterdir())
-
-
-def test_help_has_examples_and_loads_nothing_heavy() -> None:
-    script = """
-import sys
-from holmes_fit.cli import main
-try:
-    main(["recover", "--help"])
-except SystemExit as ended:
-    assert not ended.code
-print("loaded:", sorted(set("numpy pandas scipy numba rich pymc matplotlib".split()) & set(sys.modules)))
-"""
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert "Examples:" in done.stdout
-    assert done.stdout.splitlines()[-1] == "loaded: []"
 
 
 def test_defaults_are_those_of_python() -> None:

@@ -199,7 +199,7 @@ def test_likeliest_and_most_evidence_are_told_apart() -> None:
         models=("flat", "holmes"), lattices=lattices, probability=np.array([[0.9, 0.1], [0.7, 0.3], [0.9, 0.1]])
     )
     everyone = np.tile([0.8, 0.2], (10, 1))
-    shares = SimpleNamespace(everyone=everyone, exceedance=np.array([1.0, 0.0]), protected=np.array([0.9, 0.1]))
+    shares = SimpleNamespace(frequency=everyone, exceedance=np.array([1.0, 0.0]), protected=np.array([0.9, 0.1]))
     columns = _mixture_columns(SimpleNamespace(mixture=mixture, shares=shares), "flat")  # type: ignore[arg-type]
     assert (columns["likeliest_for"], columns["most_evidence_for"]) == (3, 2)
 

@@ -1,9 +1,8 @@
-"""What CONTRIBUTING.md shows can be done in just these lines: a model, a protocol and a page are added."""
+"""What CONTRIBUTING.md shows can be done in just these lines: a model, a response, a protocol and a page are added."""
 
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,10 +11,10 @@ import matplotlib as mpl
 import pytest
 
 from holmes_fit.models.registry import MODELS
-from holmes_fit.reporting.cohort.catalogue import PAGES
+from holmes_fit.reporting.registry import PAGES
 from holmes_fit.trials.protocols.catalogue import read_protocol
 from holmes_fit.trials.reading import read_cohort
-from tests.documents import ROOT, blocks, run_python
+from tests.documents import ROOT, blocks, contracts, picture_of_rooms, run_python
 from tests.sample_run import Sample, make_run
 
 GUIDE = "CONTRIBUTING.md"
@@ -39,7 +38,7 @@ def run_block(containing: str) -> dict[str, Any]:
 
 
 def test_all_python_is_tried_here() -> None:
-    assert len(blocks(GUIDE, "python")) == 3
+    assert len(blocks(GUIDE, "python")) == 4
 
 
 def test_a_variant_is_one_entry() -> None:
@@ -53,6 +52,15 @@ def test_a_model_of_another_kind_is_simulated_and_fitted() -> None:
     free = fits.parameters[fits.parameters["standing"] == "free"]
     assert list(free["parameter"]) == ["learning_rate", "beta", "lapse"]
     assert fits.failures.empty
+
+
+def test_a_response_of_its_own_is_simulated_and_fitted() -> None:
+    fits = run_block("class Greedy")["greedy"]
+    assert fits.failures.empty
+    free = fits.parameters[(fits.parameters["standing"] == "free") & (fits.parameters["model"] == "greedy")]
+    assert list(free["parameter"]) == ["learning_rate", "lapse"]
+    evidence = fits.models.set_index("model")["log_evidence"]
+    assert evidence["greedy"] > evidence["rescorla_wagner"]
 
 
 def test_a_protocol_reads_its_file(tmp_path: Path) -> None:
@@ -75,9 +83,12 @@ def test_a_page_is_added_and_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_the_map_is_that_of_the_contract() -> None:
     """A line is a layer, with its rooms; some of them know each other."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    (layers,) = [each["layers"] for each in project["tool"]["importlinter"]["contracts"] if each["id"] == "rooms"]
+    layers = contracts()["rooms"]["layers"]
     wanted = [(re.findall(r"\w+", layer), ":" in layer) for layer in layers]
     lines = (ROOT / GUIDE).read_text(encoding="utf-8").splitlines()
     rows = [line.split("|")[1:4] for line in lines if line.startswith("| `")]
     assert [(re.findall(r"`(\w+)`", rooms), "each other" in imports) for rooms, _, imports in rows] == wanted
+
+
+def test_the_picture_is_that_of_the_contracts() -> None:
+    assert blocks(GUIDE, "mermaid") == [picture_of_rooms()]

@@ -17,13 +17,14 @@ from holmes_fit.fitting.lattice.task import A_NODE, LATTICE, Task
 from holmes_fit.groups.pooling import draws
 from holmes_fit.groups.pooling.draws import GroupDraws, People, node_weights
 from holmes_fit.groups.pooling.lattices import Lattices, merge
+from holmes_fit.groups.pooling.mixture import mix_models
+from holmes_fit.groups.pooling.pool import pool_people
 from holmes_fit.groups.pooling.priors import GroupPrior, draw_prior, scaled
-from holmes_fit.groups.pooling.repeated import RepeatedGroup, RepeatedMixture
 from holmes_fit.groups.pooling.sampling import Sampling
 from holmes_fit.likelihood.traces import Replicates
 from holmes_fit.models.parameters import Parameter
 from holmes_fit.models.registry import find_model
-from holmes_fit.settings.populations import Population
+from holmes_fit.settings.distributions import Distribution
 from holmes_fit.settings.preset import Preset, load_preset
 from holmes_fit.settings.spaces import FreeParameter
 from holmes_fit.studies.recovery.group_calibration import RANKED, draw_people, ranks
@@ -39,7 +40,7 @@ from tests.toy_lattices import point_lattices
 
 SEED = 20262
 FALSE_ALARMS = 1e-3  # over all tests of one set of ranks
-RATE = FreeParameter(Parameter("rate", 0.02, 0.98, "logit", 0.5, ""), Population("logitnormal", 0.5, 1.5), 24)
+RATE = FreeParameter(Parameter("rate", 0.02, 0.98, "logit", 0.5, ""), Distribution("logitnormal", 0.5, 1.5), 24)
 ANSWERS = 30
 PEOPLE = 8
 
@@ -81,13 +82,12 @@ def test_a_mixture_is_that_of_the_people_it_is_given() -> None:
     rng = np.random.default_rng(SEED)
     log_ratios = rng.normal([[2.0], [-2.0]], 1.0, size=(2, 12))
     pairs = [[point_lattices(np.zeros(12), "flat"), point_lattices(ratio, "holmes")] for ratio in log_ratios]
-    sampler = RepeatedMixture(sampling=Sampling(chains=2, tune=150, draws=300))
     for pair, ratio in zip(pairs, log_ratios, strict=True):
-        found = sampler(pair, SEED)
+        found = mix_models(pair, sampling=Sampling(chains=2, tune=150, draws=300, seed=SEED))
         mass = exact_mass(ratio)
         mean = mass @ FREQUENCY
         sd = np.sqrt(mass @ (FREQUENCY - mean) ** 2)
-        assert found.imputed.frequency[:, 0, 1].mean() == pytest.approx(mean, abs=5 * sd / np.sqrt(150))
+        assert found.frequency[:, 0, 1].mean() == pytest.approx(mean, abs=5 * sd / np.sqrt(150))
 
 
 # ------------------------------------------------------------------------------------------------- calibration
@@ -98,8 +98,8 @@ def test_ranks_of_groups_are_uniform() -> None:
     """NUTS over groups: 40 cohorts."""
     rng = np.random.default_rng(SEED + 1)
     cohorts = simulated(40, rng)
-    sampler = RepeatedGroup(sampling=Sampling(chains=2, tune=100, draws=120))
-    rank = np.array([ranks(group, sampler(lattices, SEED).draws) for group, lattices in cohorts])
+    sampling = Sampling(chains=2, tune=100, draws=120, seed=SEED)
+    rank = np.array([ranks(group, pool_people(lattices, sampling=sampling).draws) for group, lattices in cohorts])
     assert least_p(rank) > FALSE_ALARMS
 
 

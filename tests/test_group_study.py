@@ -10,7 +10,7 @@ import pytest
 
 from holmes_fit._support.errors import InputError
 from holmes_fit.cli import main
-from holmes_fit.fitting.plan import plan_fit
+from holmes_fit.fitting.request import request_fit
 from holmes_fit.runs.folder import read_run
 from holmes_fit.settings.preset import Preset, load_preset
 from holmes_fit.studies.recovery import group_study
@@ -20,13 +20,13 @@ from holmes_fit.studies.recovery.group_calibration import RANKED, GroupCohort, G
 from holmes_fit.studies.recovery.group_study import (
     COHORT,
     TRACES,
-    GroupPlan,
+    GroupSetup,
     all_traces,
     carry_out_groups,
     group_ranks,
-    plan_groups,
+    set_up_groups,
 )
-from holmes_fit.studies.recovery.plan import plan_recovery
+from holmes_fit.studies.recovery.setup import set_up_recovery
 from holmes_fit.studies.recovery.shared_traces import node_traces
 from holmes_fit.studies.simulation.people import simulate
 from tests.small_recovery import without_figures
@@ -42,10 +42,10 @@ def tiny_preset() -> Preset:
     return Preset.model_validate(table)
 
 
-def plan_of_one(model: str, preset: Preset | None = None) -> GroupPlan:
-    """Plan one small cohort of a model."""
+def plan_of_one(model: str, preset: Preset | None = None) -> GroupSetup:
+    """Request one small cohort of a model."""
     cohort = simulate("conditioning", subjects=1, seed=SEED).cohort
-    return plan_groups(plan_fit(cohort, (model,), preset=preset or tiny_preset(), seed=SEED), 1)
+    return set_up_groups(request_fit(cohort, (model,), preset=preset or tiny_preset(), seed=SEED), 1)
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def pooled(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, int]]:
 
 def test_a_study_goes_on_where_it_was(tmp_path: Path, pooled: list[dict[str, int]]) -> None:
     cohort = simulate("conditioning", subjects=2, seed=SEED).cohort
-    plan = plan_groups(plan_fit(cohort, ("bias", "flat"), preset=tiny_preset(), seed=SEED), 3)
+    plan = set_up_groups(request_fit(cohort, ("bias", "flat"), preset=tiny_preset(), seed=SEED), 3)
     assert plan.keys == [(TRACES, "flat", f"{n:03d}") for n in range(3)] + [
         (COHORT, "flat", f"{n:04d}") for n in range(3)
     ]
@@ -91,7 +91,7 @@ def test_a_study_goes_on_where_it_was(tmp_path: Path, pooled: list[dict[str, int
 
 def test_ranks_have_a_row_for_each_group_parameter_and_quantity(tmp_path: Path, pooled: list[dict[str, int]]) -> None:
     cohort = simulate("conditioning", subjects=2, seed=SEED).cohort
-    plan = plan_groups(plan_fit(cohort, ("flat",), preset=tiny_preset(), seed=SEED), 2)
+    plan = set_up_groups(request_fit(cohort, ("flat",), preset=tiny_preset(), seed=SEED), 2)
     told: list[int] = []
     for _ in range(2):  # the second time, everything is there
         with plan.open(tmp_path / "groups") as run:
@@ -136,8 +136,8 @@ def test_a_folder_that_was_made_anew_is_read_anew(tmp_path: Path, pooled: list[d
 
 
 def test_people_who_begin_anew_are_filtered_problem_by_problem(tmp_path: Path, pooled: list[dict[str, int]]) -> None:
-    fits = plan_fit(simulate("shepard", subjects=1, seed=SEED).cohort, ("flat",), preset=tiny_preset())
-    plan = plan_groups(fits, 1)
+    fits = request_fit(simulate("shepard", subjects=1, seed=SEED).cohort, ("flat",), preset=tiny_preset())
+    plan = set_up_groups(fits, 1)
     assert len(plan.learners) == 6
     with plan.open(tmp_path / "groups") as run:
         carry_out_groups(plan, run, workers=1)
@@ -146,20 +146,20 @@ def test_people_who_begin_anew_are_filtered_problem_by_problem(tmp_path: Path, p
 
 
 def test_models_without_causes_are_refused() -> None:
-    fits = plan_fit(simulate("conditioning", subjects=1, seed=SEED).cohort, ("bias",))
+    fits = request_fit(simulate("conditioning", subjects=1, seed=SEED).cohort, ("bias",))
     with pytest.raises(InputError, match="saw no model with latent causes"):
-        plan_groups(fits, 2)
+        set_up_groups(fits, 2)
 
 
 def test_more_replicates_than_the_pool_can_tell_apart_are_refused() -> None:
     cohort = simulate("conditioning", subjects=1, seed=SEED).cohort
     with pytest.raises(InputError, match=r"saw a preset with 128 replicates; allowed: up to 64, as groups share 128"):
-        plan_groups(plan_fit(cohort, ("flat",), preset="careful"), 2)
+        set_up_groups(request_fit(cohort, ("flat",), preset="careful"), 2)
 
 
 def test_a_recovery_tells_its_groups_from_its_people(monkeypatch: pytest.MonkeyPatch) -> None:
     """Groups are from the prior of the group model, and can be tested even where people are not from theirs."""
-    plan = plan_recovery(
+    plan = set_up_recovery(
         "conditioning", models=("flat",), subjects=2, groups=30, population={"alpha": 1.0}, preset=tiny_preset()
     )
     assert plan.groups is not None
@@ -189,7 +189,7 @@ def test_groups_stay_when_they_are_not_asked_for_again_and_others_are_refused_at
     assert set(made["level"]) == {"person", "group"}
     again = studies.recover("conditioning", **options).sbc  # type: ignore[arg-type]
     pd.testing.assert_frame_equal(again, made)
-    monkeypatch.setattr(studies, "carry_out", None)
+    monkeypatch.setattr("holmes_fit.studies.recovery.cohorts.carry_out", None)
     with pytest.raises(InputError, match=r"saw cohorts = 2; allowed: cohorts = 3"):
         studies.recover("conditioning", groups=3, **options)  # type: ignore[arg-type]
     with pytest.raises(SystemExit, match=r"^0$"):

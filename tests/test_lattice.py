@@ -18,9 +18,9 @@ from holmes_fit.fitting.lattice.task import A_NODE, LATTICE, SCORE, SEARCH, SELE
 from holmes_fit.fitting.person import _at_bound, fit_person
 from holmes_fit.groups.pooling.draws import GroupDraws, People
 from holmes_fit.groups.pooling.lattices import Lattices
-from holmes_fit.models.cohort_traces import learner_key
 from holmes_fit.models.registry import MODELS, Observer
 from holmes_fit.models.responses import choice_probability
+from holmes_fit.models.tracing import learner_key
 from holmes_fit.settings.preset import Preset, load_preset, with_fixed
 from holmes_fit.settings.spaces import FreeParameter, Space
 from holmes_fit.studies.simulation.people import simulate
@@ -86,10 +86,13 @@ def test_an_exact_model_agrees_with_quadrature(protocol, nodes) -> None:
         marginal = mass.sum(axis=tuple(i for i in range(3) if i != number))
         mean = marginal @ axis
         sd = np.sqrt(marginal @ (axis - mean) ** 2)
-        assert posterior.moments(number)[0] == pytest.approx(mean, abs=tolerance * sd)
-        assert posterior.moments(number)[1] == pytest.approx(sd, rel=tolerance)
+        assert posterior.marginal(number).moments[0] == pytest.approx(mean, abs=tolerance * sd)
+        with_cells = np.hypot(sd, posterior.axes[number].spacing / np.sqrt(12))  # mass lies evenly within a cell
+        assert posterior.marginal(number).moments[1] == pytest.approx(with_cells, rel=tolerance)
         ends = np.interp([0.025, 0.5, 0.975], np.cumsum(marginal) - marginal / 2, axis)
-        found = posterior.axes[number].parameter.to_scale(posterior.quantiles(number, np.array([0.025, 0.5, 0.975])))
+        found = posterior.axes[number].parameter.to_scale(
+            posterior.marginal(number).quantiles(np.array([0.025, 0.5, 0.975]))
+        )
         np.testing.assert_allclose(found, ends, atol=tolerance * sd + posterior.axes[number].spacing / 4)
     assert posterior.log_evidence == pytest.approx(log_evidence, abs=tolerance)
     assert posterior.log_evidence_error == pytest.approx(0.0, abs=1e-9)
@@ -104,7 +107,7 @@ def test_refinement_is_what_makes_a_narrow_posterior_right() -> None:
     coarse.add(grid_nodes(first_nodes((15,))))
     _, mass, _ = rescorla_wagner_by_quadrature(task)
     sd = np.sqrt(np.cov(np.linspace(np.log(0.001), np.log(10), 151), aweights=mass.sum(axis=(1, 2))))
-    errors = [abs(posterior_of(explored).moments(0)[1] - sd) for explored in (refined, coarse)]
+    errors = [abs(posterior_of(explored).marginal(0).moments[1] - sd) for explored in (refined, coarse)]
     assert errors[0] < errors[1]
 
 
@@ -117,7 +120,14 @@ def test_a_noisy_model_agrees_with_quadrature_of_many_replicates() -> None:
     found = []
     for seed in range(8):
         posterior = posterior_of(explore(Task(cohort.learners, space, observer, seed), 32))
-        found.append([*posterior.moments(0), *posterior.moments(1), *posterior.moments(2), posterior.log_evidence])
+        found.append(
+            [
+                *posterior.marginal(0).moments,
+                *posterior.marginal(1).moments,
+                *posterior.marginal(2).moments,
+                posterior.log_evidence,
+            ]
+        )
     expected = _by_many_replicates(cohort.learners[0], space, observer, replicates=320)
     mean, error = np.mean(found, axis=0), np.std(found, axis=0, ddof=1) / np.sqrt(len(found))
     for place in (0, 2, 4, 6):  # means and evidence
@@ -289,12 +299,12 @@ def test_quantiles_moments_and_draws_of_a_normal_lattice() -> None:
     axis = replace(made_up(BUMP).task.space.learning[0], nodes=201)
     mass = norm.pdf(axis.positions, -0.7, 0.4)
     posterior = a_posterior(axis, mass / mass.sum())
-    mean, sd = posterior.moments(0)
+    mean, sd = posterior.marginal(0).moments
     assert mean == pytest.approx(-0.7, abs=1e-3)
     assert sd == pytest.approx(0.4, rel=1e-3)
     probabilities = np.array([0.025, 0.5, 0.975])
     np.testing.assert_allclose(
-        np.log(posterior.quantiles(0, probabilities)), norm.ppf(probabilities, -0.7, 0.4), atol=2e-3
+        np.log(posterior.marginal(0).quantiles(probabilities)), norm.ppf(probabilities, -0.7, 0.4), atol=2e-3
     )
     draws = np.log(posterior.draw(20_000, np.random.default_rng(1))[:, 0])
     assert draws.mean() == pytest.approx(-0.7, abs=5 * 0.4 / np.sqrt(20_000))

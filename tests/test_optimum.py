@@ -14,11 +14,12 @@ from holmes_fit.fitting.lattice.exploring import explore
 from holmes_fit.fitting.lattice.nodes import grid_nodes
 from holmes_fit.fitting.lattice.posterior import Posterior, posterior_of
 from holmes_fit.fitting.lattice.task import SCORE, SEARCH, SELECTION, Task
-from holmes_fit.fitting.optimum import GOALS, SCORE_BATCHES, Effort, Optimum, Point, find_optima, score, solve
+from holmes_fit.fitting.optimum import GOALS, SCORE_BATCHES, Optimum, Point, find_optima, score, solve
 from holmes_fit.fitting.search import METHODS
 from holmes_fit.likelihood.traces import Replicates
 from holmes_fit.models.registry import MODELS, Observer
 from holmes_fit.settings.preset import load_preset, with_fixed
+from holmes_fit.settings.tables import SearchSettings
 from holmes_fit.studies.simulation.people import simulate
 
 QUICK = load_preset("quick")
@@ -56,7 +57,9 @@ def test_response_parameters_are_solved(goal) -> None:
 def test_the_bias_model_has_the_choice_rate() -> None:
     task = a_task("bias", "reversal", choice_probability=0.7)
     explored = explore(task, 8)
-    optima = find_optima(explored, posterior_of(explored), Effort("nelder_mead", 150, 3))
+    optima = find_optima(
+        explored, posterior_of(explored), SearchSettings(method="nelder_mead", evaluations=150, starts=3)
+    )
     choices = task.learners[0].choices
     rate = np.mean(choices[choices >= 0])
     assert 1 / (1 + np.exp(-optima["ml"].point.learning[0])) == pytest.approx(rate, abs=1e-3)
@@ -69,7 +72,7 @@ def test_searches_keep_to_their_budget_and_beat_the_lattice(method) -> None:
     task = a_task("flat", alpha=1.0, omega=0.5)
     explored = explore(task, 8)
     posterior = posterior_of(explored)
-    optima = find_optima(explored, posterior, Effort(method, 12, 2))
+    optima = find_optima(explored, posterior, SearchSettings(method=method, evaluations=12, starts=2))
     best_node = np.unravel_index(np.argmax(posterior.log_likelihood), posterior.mass.shape)
     start = np.array([axis.positions[i] for axis, i in zip(task.space.learning, best_node, strict=False)])
     fresh = task.likelihood(start, Replicates(16, SELECTION), explored.lent(start))  # the draws of the selection
@@ -127,7 +130,7 @@ def test_the_most_probable_point_is_the_most_likely_one_if_it_scores_higher(
     points = {"ml": Point(np.zeros(2), np.zeros(2), 0.0), "map": Point(np.ones(2), np.ones(2), 0.0)}
     values = {0.0: -20.0, 1.0: -19.0 if is_higher else -21.0}
 
-    def found(explored: Explored, posterior: Posterior, effort: Effort) -> dict[str, Optimum]:
+    def found(explored: Explored, posterior: Posterior, effort: SearchSettings) -> dict[str, Optimum]:
         return {goal: Optimum(point, ()) for goal, point in points.items()}
 
     def scored(explored: Explored, point: Point) -> SimpleNamespace:
@@ -145,6 +148,8 @@ def test_the_most_probable_point_is_the_most_likely_one_if_it_scores_higher(
 def test_nothing_free_is_one_point() -> None:
     preset = with_fixed(QUICK, {"alpha": 1.0, "omega": 0.5, "beta": 3.0, "lapse": 0.02})
     explored = explore(a_task("flat", preset=preset), 8)
-    optima = find_optima(explored, posterior_of(explored), Effort("nelder_mead", 10, 2))
+    optima = find_optima(
+        explored, posterior_of(explored), SearchSettings(method="nelder_mead", evaluations=10, starts=2)
+    )
     assert optima["ml"].point.learning.shape == (0,)
     assert optima["ml"].point.value == pytest.approx(optima["map"].point.value)

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from holmes_fit._support.errors import InputError
-from holmes_fit.reporting.design_picture import draw_design, save_design
+from holmes_fit.reporting.figures.design import draw_design, save_design
 from holmes_fit.trials.protocols.catalogue import load_protocol, protocol_names, read_protocol
 from holmes_fit.trials.protocols.generators import generate_trials
 from holmes_fit.trials.protocols.schema import Protocol

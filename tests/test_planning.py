@@ -18,16 +18,17 @@ from holmes_fit.groups.pooling.draws import GroupDraws, People
 from holmes_fit.groups.pooling.lattices import Lattices
 from holmes_fit.groups.pooling.priors import GroupPrior
 from holmes_fit.settings.preset import load_preset
+from holmes_fit.studies.planning.advice import ENOUGH_POWER, recommendation, weakest
 from holmes_fit.studies.planning.groups import group_mean_sd, information
 from holmes_fit.studies.planning.lengths import possible_trials, sized, with_trials
 from holmes_fit.studies.planning.measures import ALL, MOST, TABLE, power_by_length, prior_width
 from holmes_fit.studies.planning.question import ask
 from holmes_fit.studies.planning.study import StudyPlan, plan, read_plan
-from holmes_fit.studies.planning.words import ENOUGH_POWER, recommendation, weakest
 from holmes_fit.studies.recovery.power import GROUPS
 from holmes_fit.trials.protocols.catalogue import load_protocol, protocol_names
 from holmes_fit.trials.protocols.generators import generate_trials
 from holmes_fit.trials.protocols.schema import Protocol
+from tests.commands import run
 from tests.toy_lattices import gaussian_lattices, log_axis
 
 SEED = 1
@@ -266,13 +267,6 @@ class Asked:
         numbers = ["--trials", trials, "--subjects", subjects, "--people", "3", "--workers", "1", "--seed", str(SEED)]
         which = ["--protocol", "conditioning", "--models", "bias,rescorla_wagner", "--preset", str(self.preset)]
         return ["plan", *which, *numbers, "--out", str(self.out)]
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit, match=r"^\d+$") as ended:
-        main(arguments)
-    out, err = capsys.readouterr()
-    return int(str(ended.value.code)), out, err
 
 
 @pytest.fixture(scope="module")

@@ -17,12 +17,13 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from holmes_fit._support.errors import InputError
 from holmes_fit.groups.pooling.density import Density, GroupTerm
 from holmes_fit.groups.pooling.draws import GroupDraws, People, node_weights, population_median
-from holmes_fit.groups.pooling.lattices import CoarseAxis, Lattices, SetLattices, merge
+from holmes_fit.groups.pooling.lattices import CoarseAxis, Lattices, merge, relative
 from holmes_fit.groups.pooling.model import pymc_model
 from holmes_fit.groups.pooling.pool import LatticeErrors, Pooled, lattice_errors, pool_people
 from holmes_fit.groups.pooling.priors import GroupPrior, Scaled, draw_prior, prior_predictive, scaled
-from holmes_fit.groups.pooling.results import checks_row, group_table, in_words, people_table, to_arviz
+from holmes_fit.groups.pooling.results import in_words, to_arviz
 from holmes_fit.groups.pooling.sampling import Diagnostics, Sampling, nuts
+from holmes_fit.groups.pooling.tables import checks_row, group_table, people_table
 from tests.toy_lattices import gaussian_lattices, log_axis
 
 SEED = 20260
@@ -206,7 +207,7 @@ def with_noise(exact: Lattices, tilt: float, rng: np.random.Generator, shares: i
     by_share = exact.log_likelihood + luck
     coarse = np.arange(0, axis.nodes, 2)
     without = [logsumexp(np.delete(by_share, out, axis=0), axis=0) - np.log(shares - 1) for out in range(shares)]
-    by_set = [SetLattices.of((CoarseAxis(axis.positions[coarse]),), list(own[:, coarse])) for own in without]
+    by_set = [relative((CoarseAxis(axis.positions[coarse]),), list(own[:, coarse])) for own in without]
     whole = logsumexp(by_share, axis=0) - np.log(shares)
     return replace(exact, log_likelihood=whole, sets=tuple(by_set))
 

@@ -126,7 +126,7 @@ def test_a_bias_is_taken_out_of_the_evidences(model: int) -> None:
     assert found.frequency[:, 0, 1].mean() == pytest.approx(mean, abs=0.005)
     np.testing.assert_allclose(found.probability[:, 1], exact_probability(corrected, mass), atol=0.005)
     # Probabilities that are made of the draws that are kept are the same.
-    joint = np.log(found.frequency[:, group_of]) + found.log_likelihood
+    joint = np.log(found.frequency[:, group_of]) + found.imputed
     by_hand = np.exp(joint - logsumexp(joint, axis=2, keepdims=True)).mean(axis=0)
     np.testing.assert_allclose(by_hand, found.probability, atol=0.005)
 

@@ -1,6 +1,8 @@
 """Pooling from a run folder: what a fit has written is read, and what was found is written beside it."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import arviz as az
 import numpy as np
@@ -10,11 +12,13 @@ import pytest
 from holmes_fit import simulate
 from holmes_fit._support.errors import InputError
 from holmes_fit.fitting.cohort import fit
-from holmes_fit.groups.pooling.lattices import fitted_models, load_lattices
+from holmes_fit.groups.pooling.lattices import load_lattices
 from holmes_fit.groups.pooling.results import pool
 from holmes_fit.groups.pooling.sampling import Sampling
+from holmes_fit.models.registry import MODELS
+from holmes_fit.runs.fitted import FittedRun
 from holmes_fit.runs.folder import Run, open_run, read_run
-from tests.toy_lattices import log_axis
+from holmes_fit.settings.preset import load_preset
 
 SEED = 20262
 
@@ -29,7 +33,7 @@ def fitted(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 def test_lattices_are_read_as_they_were_written(fitted: Run) -> None:
-    assert fitted_models(fitted) == ("bias", "rescorla_wagner")
+    assert FittedRun(fitted).models == ("bias", "rescorla_wagner")
     lattices = load_lattices(fitted, "rescorla_wagner")
     assert lattices.names == ("learning_rate", "beta", "lapse")
     record = fitted.load_record(("rescorla_wagner", lattices.subjects[2]))
@@ -79,28 +83,23 @@ def test_a_formula_for_no_parameter_is_refused_before_anything_runs(fitted: Run)
 
 
 def test_fits_that_failed_or_are_missing_are_named(tmp_path: Path) -> None:
-    axis = log_axis()
-    facts = {
-        "parameters": [
-            {"name": "alpha", "standing": "free", "low": axis.parameter.low, "high": axis.parameter.high}
-            | {"scale": "log", "prior": str(axis.prior)}
-        ],
-        "log_evidence": -3.0,
-        "log_evidence_error": 0.1,
-        "log_evidence_bias": 0.0,
-    }
-    arrays = {"log_likelihood": np.zeros(axis.nodes, np.float32), "positions_alpha": axis.positions}
-    arrays |= {"coarse_alpha": np.arange(0, axis.nodes, 2), "of_sets": np.empty(0, np.float32)}
-    keys = [("holmes", name) for name in ("a", "b", "c")]
-    with open_run(tmp_path / "run", identity={"kind": "fit", "models": ["holmes"]}, about={}, keys=keys) as run:
+    preset = load_preset("quick")
+    axis = preset.space(MODELS["bias"]).free[0]
+    facts = {"log_evidence": -3.0, "log_evidence_error": 0.1, "log_evidence_bias": 0.0}
+    arrays = {"log_likelihood": np.zeros(axis.nodes, np.float32), f"positions_{axis.name}": axis.positions}
+    arrays |= {f"log_prior_{axis.name}": axis.log_weights, "of_sets": np.empty(0, np.float32)}
+    arrays |= {f"coarse_{axis.name}": np.arange(0, axis.nodes, 2)}
+    keys = [("bias", name) for name in ("a", "b", "c")]
+    identity = {"kind": "fit", "models": ["bias"], "preset": preset.model_dump(mode="json", exclude_none=True)}
+    with open_run(tmp_path / "run", identity=identity, about={}, keys=keys) as run:
         run.save_record(keys[0], facts, arrays)
         run.save_record(keys[1], {}, error="all answers are missed")
     with pytest.raises(InputError, match="all answers are missed") as caught:
-        load_lattices(run, "holmes")
+        load_lattices(run, "bias")
     missing, failed = caught.value.problems
-    assert (missing.where, missing.seen) == ("model holmes", "no fit of 1 of 3 people: ['c']")
-    assert failed.where == "model holmes, b"
-    assert load_lattices(run, "holmes", leave_out=["b", "c"]).subjects == ("a",)
+    assert (missing.where, missing.seen) == ("model bias", "no fit of 1 of 3 people: ['c']")
+    assert failed.where == "model bias, b"
+    assert load_lattices(run, "bias", leave_out=["b", "c"]).subjects == ("a",)
 
 
 @pytest.mark.slow
@@ -116,3 +115,13 @@ def test_results_are_written_into_the_run(fitted: Run) -> None:
     back = az.from_netcdf(str(fitted.path("pool_bias.nc")), engine="h5netcdf")
     assert back["posterior"].attrs["model"] == "bias"
     assert back["log_likelihood"]["choices"].shape == (2, 200, 4)
+
+
+def test_a_manifest_with_another_preset_is_refused(fitted: Run) -> None:
+    """A record holds the lattice that it was computed on, and that of the preset has to be the same."""
+    identity: Any = dict(fitted.manifest.identity)
+    preset = identity["preset"] | {"parameters": {"choice_probability": {"prior": "logitnormal:0.6,1", "nodes": 21}}}
+    for changed, seen in ((preset, "another lattice of choice_probability"), ({}, "cannot be read")):
+        manifest = replace(fitted.manifest, identity=identity | {"preset": changed})
+        with pytest.raises(InputError, match=seen):
+            load_lattices(replace(fitted, manifest=manifest), "bias")

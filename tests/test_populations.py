@@ -11,7 +11,7 @@ from holmes_fit._support.errors import Problems
 from holmes_fit.models.parameters import Parameter
 from holmes_fit.models.registry import ALPHA, CHOICE_PROBABILITY, DEPTH_SCALE
 from holmes_fit.models.responses import BIAS, LAPSE
-from holmes_fit.settings.populations import Population, parse_prior
+from holmes_fit.settings.distributions import Distribution, parse_prior
 
 SEED = 5
 PRIORS = [
@@ -30,14 +30,14 @@ PRIORS = [
 ]
 
 
-def prior(text: str, parameter: Parameter) -> Population:
+def prior(text: str, parameter: Parameter) -> Distribution:
     problems = Problems()
     parsed = parse_prior(text, parameter, "x", problems)
     assert parsed is not None, list(problems)
     return parsed
 
 
-def density(population: Population, parameter: Parameter, position: float) -> float:
+def density(population: Distribution, parameter: Parameter, position: float) -> float:
     natural = np.clip(parameter.to_natural(position), parameter.low, parameter.high)
     return float(np.exp(population.log_density(natural, parameter.scale, parameter.low, parameter.high)))
 
@@ -70,21 +70,21 @@ def test_draws_follow_the_density(text: str, parameter: Parameter) -> None:
 def test_the_density_is_that_of_the_textbook() -> None:
     wide = Parameter("x", 1e-9, 1e9, "log", 1.0, "a bound so wide that nothing is cut off")
     at = np.array([0.1, 0.5, 2.0])
-    found = Population("lognormal", 0.5, 1.2).log_density(at, "log", wide.low, wide.high)
+    found = Distribution("lognormal", 0.5, 1.2).log_density(at, "log", wide.low, wide.high)
     np.testing.assert_allclose(found, stats.norm.logpdf(np.log(at), np.log(0.5), 1.2))
-    natural = Population("lognormal", 0.5, 1.2).log_density(at, "identity", wide.low, wide.high)
+    natural = Distribution("lognormal", 0.5, 1.2).log_density(at, "identity", wide.low, wide.high)
     np.testing.assert_allclose(natural, stats.lognorm.logpdf(at, 1.2, scale=0.5))
 
 
 def test_there_is_no_density_beyond_the_support() -> None:
-    population = Population("uniform", 0.2, 0.6)
+    population = Distribution("uniform", 0.2, 0.6)
     assert np.isneginf(population.log_density([0.1, 0.7], "identity", 0, 1)).all()
     assert population.reaches(0.5, 1)
     assert not population.reaches(0.6, 1)
 
 
 def test_draws_depend_on_the_generator_alone() -> None:
-    once, again = (Population("lognormal", 1, 1).draw_between(0.1, 3, np.random.default_rng(SEED), 5) for _ in "ab")
+    once, again = (Distribution("lognormal", 1, 1).draw_between(0.1, 3, np.random.default_rng(SEED), 5) for _ in "ab")
     assert once.tolist() == again.tolist()
 
 

@@ -1,5 +1,6 @@
 """Posterior predictive checks: against plain counts and probabilities, and with models that are right and wrong."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -10,12 +11,20 @@ from scipy.special import expit, logit
 
 from holmes_fit._support.errors import InputError
 from holmes_fit.fitting.cohort import fit
-from holmes_fit.groups.comparison.predictive import check_cohort, distance_p_value, predictive_checks, two_sided
+from holmes_fit.groups.comparison.answers import FittedModel
+from holmes_fit.groups.comparison.predictive import (
+    check_cohort,
+    distance_p_value,
+    predictive_checks,
+    read_draws,
+    two_sided,
+)
 from holmes_fit.groups.comparison.predictive_cells import MEASURES, make_cells, targets
-from holmes_fit.groups.comparison.predictive_draws import FittedModel, PeopleDraws, read_draws, read_model
 from holmes_fit.models.registry import MODELS, Observer
-from holmes_fit.runs.cohorts import cohort_of
+from holmes_fit.runs.fitted import FittedRun
 from holmes_fit.runs.folder import Run, read_run
+from holmes_fit.runs.knowledge import PeopleDraws
+from holmes_fit.settings.preset import load_preset, with_fixed
 from holmes_fit.studies.simulation.people import simulate
 from holmes_fit.trials.cohorts import Cohort, build_cohort
 from holmes_fit.trials.summaries import learning_curve
@@ -31,9 +40,11 @@ def known(cohort: Cohort, **values: float) -> PeopleDraws:
     return PeopleDraws(subjects, tuple(values), np.tile(list(values.values()), (len(subjects), 1, 1)))
 
 
-def fitted(name: str, observer: Observer = OBSERVER, averaged: int = 1) -> FittedModel:
-    fixed = {} if MODELS[name].predicts_choices else RULE
-    return FittedModel(name, fixed, {}, observer, averaged)
+def fitted(
+    name: str, observer: Observer = OBSERVER, averaged: int = 1, rule: Mapping[str, float] = RULE
+) -> FittedModel:
+    rule = {} if MODELS[name].predicts_choices else rule
+    return FittedModel(with_fixed(load_preset("quick"), rule, [MODELS[name]]).space(MODELS[name]), observer, averaged)
 
 
 @pytest.fixture(scope="module")
@@ -218,7 +229,7 @@ def test_a_run_gives_back_what_it_has_fitted(run: Run) -> None:
         seed=SEED,
         observer=OBSERVER,
     ).cohort
-    for read, made in zip(cohort_of(run).learners, cohort.learners, strict=True):
+    for read, made in zip(FittedRun(run).cohort.learners, cohort.learners, strict=True):
         np.testing.assert_array_equal(read.choices, made.choices)
         np.testing.assert_array_equal(read.observations.cues, made.observations.cues)
     draws = read_draws(run, "flat")
@@ -227,11 +238,9 @@ def test_a_run_gives_back_what_it_has_fitted(run: Run) -> None:
     np.testing.assert_array_equal(draws.values[1], record.arrays["draws"])
     assert draws.parameters == ("alpha", "omega", "beta", "lapse")
     assert read_draws(run, "flat", leave_out=draws.subjects[:2]).subjects == draws.subjects[2:]
-    model = read_model(run, "flat", draws.subjects[0])
-    assert (model.fixed, model.tied, model.observer) == ({"bias": 0.0}, {}, OBSERVER)
-    assert (model.averaged, read_model(run, "bias", draws.subjects[0]).averaged) == (8, 1)
-    tied = FittedModel("flat", {"bias": 0.1}, {"lapse": "alpha"}, OBSERVER)
-    assert tied.complete({"alpha": 0.3}) == {"bias": 0.1, "alpha": 0.3, "lapse": 0.3}
+    model = FittedModel.of(FittedRun(run), "flat")
+    assert (model.space.fixed, model.space.tied, model.observer) == ({"bias": 0.0}, {}, OBSERVER)
+    assert (model.averaged, FittedModel.of(FittedRun(run), "bias").averaged) == (8, 1)
 
 
 def test_draws_under_the_group_come_first(run: Run, tmp_path: Path) -> None:
@@ -269,7 +278,7 @@ def test_averaged_observers_vary_less() -> None:
     draws = {"flat": known(cohort, alpha=1.0, omega=0.5)}
     spread = {}
     for averaged in (1, 64):
-        model = FittedModel("flat", certain, {}, Observer(particles=5), averaged)
+        model = fitted("flat", Observer(particles=5), averaged, certain)
         checks, _ = check_cohort(cohort, [model], draws, datasets=60, workers=1)
         own = checks[(checks["by"] == "trial") & (checks["measure"] == "choice")]
         spread[averaged] = float((own["upper"] - own["lower"]).mean())
@@ -284,4 +293,4 @@ def test_what_cannot_be_used_is_named(run: Run, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="saw nobody; allowed: at least one person"):
         read_draws(run, "bias", leave_out=draws.subjects)
     with pytest.raises(InputError, match="the file that a fit has written"):
-        cohort_of(Run(tmp_path, run.manifest))
+        _ = FittedRun(Run(tmp_path, run.manifest)).cohort

@@ -10,9 +10,9 @@ import pytest
 
 from holmes_fit._support.errors import InputError
 from holmes_fit._support.study_files import study_folder
-from holmes_fit.fitting.plan import plan_fit
+from holmes_fit.fitting.request import request_fit
 from holmes_fit.models.registry import MODELS
-from holmes_fit.settings.populations import Population
+from holmes_fit.settings.distributions import Distribution
 from holmes_fit.settings.preset import Preset, load_preset, preset_names, with_fixed
 from tests.small_fits import people
 
@@ -77,7 +77,7 @@ def test_no_fit_depends_on_how_people_are_pooled(tmp_path: Path) -> None:
     one, other = presets
     assert one.pooling == load_preset("default").pooling
     assert (other.pooling.draws, other.pooling.spread, other.pooling.chains) == (2000, 0.2, one.pooling.chains)
-    plans = [plan_fit(people(1), ("bias",), preset=preset, fix={"choice_probability": 0.4}) for preset in presets]
+    plans = [request_fit(people(1), ("bias",), preset=preset, fix={"choice_probability": 0.4}) for preset in presets]
     assert plans[0].identity() == plans[1].identity()
     assert plans[1].preset.pooling == other.pooling
 
@@ -121,7 +121,7 @@ def test_a_parameter_that_is_fixed_off_is_at_its_default(tmp_path: Path) -> None
 
 def test_bias_can_be_freed(tmp_path: Path) -> None:
     preset = preset_of(tmp_path, 'base = "default"\n[parameters.bias]\nfree = true')
-    assert preset.space(HOLMES).response[-1].prior == Population("normal", 0, 1)
+    assert preset.space(HOLMES).response[-1].prior == Distribution("normal", 0, 1)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from holmes_fit.groups.comparison.prior_sensitivity import (
     sensitivity_in_words,
 )
 from holmes_fit.models.parameters import Parameter
-from holmes_fit.settings.populations import Population
+from holmes_fit.settings.distributions import Distribution
 from holmes_fit.settings.spaces import FreeParameter
 from tests.toy_lattices import gaussian_lattices, log_axis, point_lattices
 
@@ -35,7 +35,7 @@ def test_evidence_is_that_of_a_normal_prior_of_that_width(width: float) -> None:
 @pytest.mark.parametrize(("width", "low", "high"), [(0.5, 0.25, 0.75), (1.0, 0.0, 1.0), (2.0, 0.0, 1.0)])
 def test_a_uniform_prior_stays_within_its_bounds(width: float, low: float, high: float) -> None:
     parameter = Parameter("choice_probability", 0.0, 1.0, "identity", 0.5, "")
-    axis = FreeParameter(parameter, Population("uniform", 0.0, 1.0), 200)
+    axis = FreeParameter(parameter, Distribution("uniform", 0.0, 1.0), 200)
     measured = np.array([[0.5], [0.3], [0.9]])
     found = evidence_under(gaussian_lattices(measured, np.array([[0.01]]), [axis]), width)
     mass = norm.cdf(high, measured[:, 0], 0.1) - norm.cdf(low, measured[:, 0], 0.1)
@@ -43,7 +43,7 @@ def test_a_uniform_prior_stays_within_its_bounds(width: float, low: float, high:
 
 
 def test_a_loguniform_prior_is_narrowed_about_its_middle_on_the_log_scale() -> None:
-    narrow = Population("loguniform", 0.01, 100.0).wider(0.5)
+    narrow = Distribution("loguniform", 0.01, 100.0).wider(0.5)
     assert (narrow.first, narrow.second) == pytest.approx((0.1, 10.0))
 
 

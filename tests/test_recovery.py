@@ -24,25 +24,26 @@ from holmes_fit.fitting.lattice.task import Task
 from holmes_fit.fitting.person import PersonFit, fit_person
 from holmes_fit.groups.pooling.priors import GroupPrior
 from holmes_fit.groups.pooling.sampling import Sampling
-from holmes_fit.models.cohort_traces import learner_key
 from holmes_fit.models.filters.draws import stream_key
 from holmes_fit.models.registry import MODELS as ALL_MODELS
 from holmes_fit.models.registry import LatentCauseModel
+from holmes_fit.models.tracing import learner_key
 from holmes_fit.reporting.identification import strength
 from holmes_fit.reporting.style import use_style
-from holmes_fit.settings.populations import Population
+from holmes_fit.settings.distributions import Distribution
 from holmes_fit.settings.preset import Preset, load_preset
-from holmes_fit.studies.recovery import figures, words
+from holmes_fit.studies.recovery import figures, findings
 from holmes_fit.studies.recovery.calibration import NO_TEST, SBC, SUMMARY, TOO_FEW
 from holmes_fit.studies.recovery.choosing import CONFUSION, MODEL_RECOVERY
 from holmes_fit.studies.recovery.estimates import ERRORS, PEOPLE, RECOVERY, measure_of
-from holmes_fit.studies.recovery.people import Generated, simulate_people
-from holmes_fit.studies.recovery.plan import plan_recovery
+from holmes_fit.studies.recovery.findings import in_words
 from holmes_fit.studies.recovery.power import POWER, RULES
+from holmes_fit.studies.recovery.results import Recovery, read_recovery
+from holmes_fit.studies.recovery.sequences import Generated, simulate_people
+from holmes_fit.studies.recovery.setup import set_up_recovery
 from holmes_fit.studies.recovery.statistics import Estimate
-from holmes_fit.studies.recovery.study import Recovery, read_recovery, recover
+from holmes_fit.studies.recovery.study import recover
 from holmes_fit.studies.recovery.truths import draw_truths, follows_prior
-from holmes_fit.studies.recovery.words import in_words
 from holmes_fit.trials.cohorts import Cohort, build_cohort
 from holmes_fit.trials.protocols.catalogue import load_protocol
 from tests.small_fits import OBSERVER, people, small_preset
@@ -340,8 +341,8 @@ def test_a_few_people_are_not_judged_by_their_correlation(
     study: Recovery, monkeypatch: pytest.MonkeyPatch, people: int, judged: str
 ) -> None:
     values = {"correlation": -0.46, "variance_removed": 0.83, "coverage": 1.0, "at_bound": 0.0}
-    monkeypatch.setattr(words, "measure_of", lambda table, model, name, measure, *_: Estimate(values[measure], 0, 1))
-    monkeypatch.setattr(words, "_count", lambda *_: people)
+    monkeypatch.setattr(findings, "measure_of", lambda table, model, name, measure, *_: Estimate(values[measure], 0, 1))
+    monkeypatch.setattr(findings, "_count", lambda *_: people)
     said = in_words(study)
     assert f"choice_probability: {judged} by one person's choices: r -0.46 (" in said
     assert ("With fewer than 20 people r can be anything" in said) == (people < 20)
@@ -350,7 +351,7 @@ def test_a_few_people_are_not_judged_by_their_correlation(
 def test_models_whose_calibration_was_not_tested_are_named(study: Recovery) -> None:
     summary = study.sbc_summary
     fixed = summary.assign(verdict=summary["verdict"].where(summary["model"] == "bias", NO_TEST))
-    lines = list(words._calibration_lines(cast("Recovery", SimpleNamespace(sbc_summary=fixed))))
+    lines = list(findings._calibration_lines(cast("Recovery", SimpleNamespace(sbc_summary=fixed))))
     (other,) = set(summary["model"]) - {"bias"}
     assert f"Calibration was not tested for {other}: their truths are not from the fitting prior." in lines
     assert lines[0] == "Calibration: ranks of the truth show no departure from uniform for the one parameter."
@@ -360,7 +361,7 @@ def test_models_with_too_few_people_for_a_test_are_named(study: Recovery) -> Non
     summary = study.sbc_summary
     few = summary.assign(verdict=summary["verdict"].where(summary["model"] == "bias", TOO_FEW))
     (other,) = set(summary["model"]) - {"bias"}
-    lines = list(words._calibration_lines(cast("Recovery", SimpleNamespace(sbc_summary=few))))
+    lines = list(findings._calibration_lines(cast("Recovery", SimpleNamespace(sbc_summary=few))))
     tested = "ranks of the truth show no departure from uniform for the one parameter that could be tested."
     assert lines[0] == f"Calibration: {tested} There are too few people of {other} to tell."
 
@@ -378,7 +379,7 @@ def test_simulations_and_fits_share_no_draws(tmp_path: Path, monkeypatch: pytest
 
     monkeypatch.setattr(LatentCauseModel, "p_hat", spying)
     preset = load_preset(small_preset(tmp_path))
-    plan = plan_recovery("conditioning", models=("flat",), subjects=2, preset=preset, seed=SEED, observer=OBSERVER)
+    plan = set_up_recovery("conditioning", models=("flat",), subjects=2, preset=preset, seed=SEED, observer=OBSERVER)
     of_people = set(used)
     used.clear()
     fit_person(plan.fits["flat"].task(("flat", "flat_001")), preset)
@@ -389,7 +390,7 @@ def test_simulations_and_fits_share_no_draws(tmp_path: Path, monkeypatch: pytest
 
 def test_no_name_makes_them_share() -> None:
     """Draws of people are named by a path, those of fits by a list: no two texts are the same."""
-    plan = plan_recovery("conditioning", models=("bias",), subjects=1, seed=SEED)
+    plan = set_up_recovery("conditioning", models=("bias",), subjects=1, seed=SEED)
     (learner,) = plan.fits["bias"].cohort.learners
     name = json.dumps([learner.subject, learner.restart])
     assert learner_key(learner, SEED) == stream_key(SEED, name)
@@ -399,11 +400,11 @@ def test_no_name_makes_them_share() -> None:
 
 def test_people_do_not_depend_on_how_many_there_are() -> None:
     few, many = (
-        plan_recovery("conditioning", models=("bias",), subjects=n, seed=SEED).fits["bias"].cohort.trials
+        set_up_recovery("conditioning", models=("bias",), subjects=n, seed=SEED).fits["bias"].cohort.trials
         for n in (2, 4)
     )
     assert few["choice"].equals(many["choice"].iloc[: len(few)])
-    other = plan_recovery("conditioning", models=("bias",), subjects=2, seed=SEED + 1).fits["bias"].cohort.trials
+    other = set_up_recovery("conditioning", models=("bias",), subjects=2, seed=SEED + 1).fits["bias"].cohort.trials
     assert not few["choice"].equals(other["choice"])
 
 
@@ -426,7 +427,7 @@ def test_truths_come_from_the_prior_between_the_bounds() -> None:
 
 def test_given_populations_are_used_and_calibration_is_not_judged(preset: Path) -> None:
     population = {"learning_rate": "loguniform:0.1,0.2", "beta": 3}
-    plan = plan_recovery("conditioning", models=MODELS, subjects=5, preset=preset, population=population)
+    plan = set_up_recovery("conditioning", models=MODELS, subjects=5, preset=preset, population=population)
     values = [truth.values for truth in plan.truths["rescorla_wagner"]]
     assert all(0.1 <= each["learning_rate"] <= 0.2 for each in values)
     assert {each["beta"] for each in values} == {3.0}
@@ -437,12 +438,12 @@ def test_given_populations_are_used_and_calibration_is_not_judged(preset: Path) 
 
 def test_a_population_that_is_the_prior_is_the_prior() -> None:
     space = load_preset("default").space(ALL_MODELS["flat"])
-    assert follows_prior(space, {"alpha": Population("lognormal", 0.5, 1.0), "bias": Population("fixed", 0.0)})
-    assert not follows_prior(space, {"alpha": Population("lognormal", 0.5, 0.9)})
-    assert not follows_prior(space, {"bias": Population("fixed", 0.1)})
-    assert follows_prior(space, {"learning_rate": Population("fixed", 0.1)})  # it has none
+    assert follows_prior(space, {"alpha": Distribution("lognormal", 0.5, 1.0), "bias": Distribution("fixed", 0.0)})
+    assert not follows_prior(space, {"alpha": Distribution("lognormal", 0.5, 0.9)})
+    assert not follows_prior(space, {"bias": Distribution("fixed", 0.1)})
+    assert follows_prior(space, {"learning_rate": Distribution("fixed", 0.1)})  # it has none
     one = draw_truths(space, 3, seed=SEED)
-    other = draw_truths(space, 3, seed=SEED, population={"alpha": Population("lognormal", 0.5, 1.0)})
+    other = draw_truths(space, 3, seed=SEED, population={"alpha": Distribution("lognormal", 0.5, 1.0)})
     assert [truth.values for truth in one] == [truth.values for truth in other]
 
 
@@ -472,7 +473,7 @@ def pilot() -> Cohort:
 
 
 def test_trials_are_copied_with_their_missed_answers(pilot: Cohort) -> None:
-    plan = plan_recovery(like=pilot, models=("bias", "rescorla_wagner"), subjects=4, seed=SEED)
+    plan = set_up_recovery(like=pilot, models=("bias", "rescorla_wagner"), subjects=4, seed=SEED)
     for model in plan.models:
         copied = plan.fits[model].cohort
         for number, like in enumerate(["s01", "s02", "s03", "s01"], start=1):
@@ -489,7 +490,7 @@ def test_restarts_and_excluded_answers_are_copied() -> None:
     source = people(1, "shepard", missed=0.1)
     trials = source.trials.assign(excluded_choice=pd.array([1] * len(source.trials), dtype="Int8"))
     with_excluded = build_cohort(trials, source.protocol)
-    copied = plan_recovery(like=with_excluded, models=("bias",), subjects=1).fits["bias"].cohort
+    copied = set_up_recovery(like=with_excluded, models=("bias",), subjects=1).fits["bias"].cohort
     assert "excluded_choice" not in copied.trials
     assert [learner.restart for learner in copied.learners] == [learner.restart for learner in source.learners]
     assert len(copied.learners) > 1
@@ -508,8 +509,8 @@ def test_values_and_trials_come_from_a_run(pilot: Cohort, preset: Path, no_pymc:
     assert study.run.manifest.identity["preset"] == run.run.manifest.identity["preset"]
     assert (study.sbc_summary["verdict"] == NO_TEST).all()
     assert "not whether posteriors are calibrated" in in_words(study)
-    assert plan_recovery(from_run=run).models == MODELS  # none of them has latent causes
-    more = plan_recovery(from_run=tmp_path / "run", models=("bias",), subjects=7)
+    assert set_up_recovery(from_run=run).models == MODELS  # none of them has latent causes
+    more = set_up_recovery(from_run=tmp_path / "run", models=("bias",), subjects=7)
     values = [each.values["choice_probability"] for each in more.truths["bias"]]
     assert len(set(values)) == 7
 
@@ -631,28 +632,30 @@ def test_people_who_cannot_be_fitted_are_left_out(
 )
 def test_bad_arguments_are_refused(arguments: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=re.escape(message)):
-        plan_recovery(**arguments)  # type: ignore[arg-type]
+        set_up_recovery(**arguments)  # type: ignore[arg-type]
 
 
 def test_a_study_needs_a_folder_and_a_run_of_fits(study: Recovery) -> None:
     with pytest.raises(InputError, match=r"argument out: saw nothing; allowed: the folder of the study"):
         recover("conditioning", subjects=1)
     with pytest.raises(InputError, match=r"a run of something else; allowed: a run of holmes-fit fit"):
-        plan_recovery(from_run=study.folder)
+        set_up_recovery(from_run=study.folder)
     with pytest.raises(InputError, match=r"saw 'flat'; allowed: a model of the run: rescorla_wagner, bias"):
-        plan_recovery(from_run=study.folder / "from_bias", models=("flat",))
+        set_up_recovery(from_run=study.folder / "from_bias", models=("flat",))
 
 
 def test_a_protocol_without_a_generator_needs_data(pilot: Cohort) -> None:
     silent = pilot.protocol.model_copy(update={"generator": None})
     with pytest.raises(InputError, match=r"saw no generator; .* Or give data whose trials are to be copied"):
-        plan_recovery(silent)
+        set_up_recovery(silent)
 
 
 def test_groups_are_pooled_as_the_preset_says(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text('base = "quick"\n[pooling]\nspread = 0.8\ndraws = 70\n')
-    own, usual = (plan_recovery("conditioning", models=MODELS, subjects=3, preset=preset) for preset in (path, "quick"))
+    own, usual = (
+        set_up_recovery("conditioning", models=MODELS, subjects=3, preset=preset) for preset in (path, "quick")
+    )
     assert (own.prior, own.sampling.draws) == (GroupPrior(spread=0.8), 70)
     assert usual.prior == GroupPrior()
     assert own.identity()["group_prior"] != usual.identity()["group_prior"]  # another study, which has its own folder

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -13,12 +12,10 @@ import pytest
 from pypdf import PdfReader
 
 from holmes_fit._support.errors import InputError
-from holmes_fit.cli import main
-from paper.compare import OUTSIDE, UNKNOWN, WITHIN, check_headlines, compare, reason, verdict
-from paper.keep import keep
-from paper.published import published_table
-from paper.run import Replication, replicate
-from paper.store import Store
+from holmes_fit.runs.folder import open_run
+from paper.__main__ import main
+from paper.compare import OUTSIDE, UNKNOWN, WITHIN, check_headlines, compare, published_table, reason, verdict
+from paper.run import Replication, keep, replicate
 from paper.studies import OBSERVERS, STUDIES, VARIANTS, Sizes, chunks_of, effective_reading, jobs_of, sampled_pairs
 from paper.summaries import task_spread
 from paper.tasks import make_task, run_chunk
@@ -44,8 +41,8 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Replicat
     out = tmp_path_factory.mktemp("replication") / "out"
     seen: list[tuple[int, int]] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("paper.run.write_pictures", lambda result, folder: [])
-        found = replicate("all", out, workers=1, sizes=TINY, progress=lambda done, total: seen.append((done, total)))
+        patch.setattr("paper.results.write_pictures", lambda result, folder: [])
+        found = replicate([], out, workers=1, sizes=TINY, progress=lambda done, total: seen.append((done, total)))
     assert seen[0][0] == 0
     assert seen[-1][0] == seen[-1][1] == len(seen) - 1
     return out, found
@@ -111,8 +108,8 @@ def test_flat_is_the_same_under_both_readings(everything: tuple[Path, Replicatio
 
 
 def test_what_is_kept_is_small_and_complete(everything: tuple[Path, Replication], tmp_path: Path) -> None:
-    out, found = everything
-    kept = keep(out, tmp_path / "kept")
+    _, found = everything
+    kept = keep(found, tmp_path / "kept")
     assert {path.name for path in kept} == {
         "comparison.csv",
         "differences.csv",
@@ -126,12 +123,45 @@ def test_what_is_kept_is_small_and_complete(everything: tuple[Path, Replication]
 
 
 def test_the_command_prints_how_it_came_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit, match=r"^0$"):
-        main(["replicate", "conditioning", "--quick", "--workers", "1", "--out", str(tmp_path / "out")])
+    assert main(["conditioning", "--quick", "--workers", "1", "--out", str(tmp_path / "out")]) == 0
     assert re.search(r"^conditioning, as written: \d of 3 headlines hold$", capsys.readouterr().out)
     names = {path.name for path in (tmp_path / "out" / "as_written" / "conditioning").iterdir()}
     tables = {f"{name}.csv" for name in ("runs", "trials", "summary", "headlines", "tests")}
     assert names == tables | {"conditioning.png", "conditioning.pdf"}
+
+
+def test_the_command_says_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["forwards", "--workers", "0", "--out", str(tmp_path / "out")]) == 2
+    assert capsys.readouterr().err.splitlines() == [
+        "argument which: saw 'forwards'; allowed: backward, forward, conditioning, ablation, sweep. "
+        "Did you mean 'forward'?",
+        "argument workers: saw 0; allowed: a whole number from 1 to 2147483647.",
+    ]
+    with pytest.raises(SystemExit, match=r"^2$"):
+        main(["forward", "--keep", str(tmp_path)])
+
+
+@pytest.mark.parametrize("name", ["file", "file/below", "x" * 300])
+def test_a_folder_that_cannot_be_made_ends_with_2(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("mine")
+    assert main(["forward", "--quick", "--out", str(tmp_path / name)]) == 2
+    assert "folder" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_ctrl_c_says_how_to_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("paper.run.run_chunk", stopped)
+    assert main(["forward", "--quick", "--workers", "1", "--out", str(tmp_path / "out")]) == 130
+    assert capsys.readouterr().err == (
+        f"Stopped. What is done is safe in {tmp_path / 'out'}; the same command goes on from there.\n"
+    )
 
 
 # ------------------------------------------------------------------------------------------------------------- resuming
@@ -139,38 +169,46 @@ def test_the_command_prints_how_it_came_out(tmp_path: Path, capsys: pytest.Captu
 
 def test_a_run_that_lost_chunks_goes_on_and_ends_with_the_same_tables(tmp_path: Path) -> None:
     sizes = replace(TINY, conditioning_seeds=25)
-    replicate("conditioning", tmp_path / "out", workers=1, sizes=sizes)
+    replicate(["conditioning"], tmp_path / "out", workers=1, sizes=sizes)
     before = tables_of(tmp_path / "out")
-    chunks = sorted((tmp_path / "out" / "chunks").rglob("*.json"))
-    assert len(chunks) == 6
-    chunks[0].unlink()
-    whole = chunks[1].read_text()
-    chunks[1].write_text(whole[: len(whole) // 2])
-    damaged = json.loads(chunks[2].read_text())
-    damaged["tables"]["runs"]["clusters"][0] = 0.123
-    chunks[2].write_text(json.dumps(damaged))
+    records = sorted((tmp_path / "out" / "records").rglob("*.npz"))
+    assert len(records) == 6
+    records[0].unlink()
+    whole = records[1].read_bytes()
+    records[1].write_bytes(whole[: len(whole) // 2])
+    damaged = bytearray(records[2].read_bytes())
+    damaged[len(damaged) // 3] ^= 1
+    records[2].write_bytes(damaged)
     seen: list[tuple[int, int]] = []
-    replicate("conditioning", tmp_path / "out", workers=2, sizes=sizes, progress=lambda *done: seen.append(done))
+    replicate(["conditioning"], tmp_path / "out", workers=2, sizes=sizes, progress=lambda *done: seen.append(done))
     assert seen[0] == (3, 6)
     assert tables_of(tmp_path / "out") == before
 
 
 def test_a_run_with_other_settings_is_refused_by_name(tmp_path: Path) -> None:
-    replicate("conditioning", tmp_path / "out", workers=1, sizes=TINY)
+    replicate(["conditioning"], tmp_path / "out", workers=1, sizes=TINY)
     with pytest.raises(InputError, match=r"seeds = 1; allowed: seeds = 2, as asked for now") as error:
-        replicate("conditioning", tmp_path / "out", workers=1, sizes=replace(TINY, seeds=2, bootstrap=10))
+        replicate(["conditioning"], tmp_path / "out", workers=1, sizes=replace(TINY, seeds=2, bootstrap=10))
     assert len(error.value.problems) == 2
 
 
 def test_a_folder_with_something_else_in_it_is_refused(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("")
     with pytest.raises(InputError, match="something else there"):
-        replicate("conditioning", tmp_path, sizes=TINY)
+        replicate(["conditioning"], tmp_path, sizes=TINY)
+
+
+@pytest.mark.parametrize("content", ["[1, 2]", "5", "null", "{", '{"seeds": []}', "[" * 100_000])
+def test_a_manifest_of_something_else_is_no_replication_to_resume(content: str, tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").write_text(content)
+    with pytest.raises(InputError, match=r"Choose another --out, or delete this folder\."):
+        replicate([], tmp_path, sizes=TINY)
+    assert (tmp_path / "manifest.json").read_text() == content
 
 
 def test_unknown_studies_and_workers_are_refused_together(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="Did you mean 'backward'") as error:
-        replicate("backwards", tmp_path / "out", workers=0)
+        replicate(["backwards"], tmp_path / "out", workers=0)
     assert len(error.value.problems) == 2
     assert not (tmp_path / "out").exists()
 
@@ -209,12 +247,13 @@ def test_a_chunk_survives_its_file_to_the_last_bit(tmp_path: Path) -> None:
     job = jobs_of(TINY)["conditioning"]
     chunk = next(chunks_of(job, "as_written"))
     tables = run_chunk(job, chunk)
-    store = Store(tmp_path)
-    store.save(chunk, tables)
-    loaded = store.load(chunk)
+    with open_run(tmp_path / "run", identity={}, about={}, keys=[chunk.key]) as run:
+        run.save_record(chunk.key, tables)
+        loaded = run.load_record(chunk.key)
     assert loaded is not None
     for name, table in tables.items():
-        pd.testing.assert_frame_equal(loaded[name], table, check_exact=True, check_dtype=False)
+        expected, found = (pd.DataFrame(**each) for each in (table, loaded.facts[name]))
+        pd.testing.assert_frame_equal(found, expected, check_exact=True)
 
 
 # ------------------------------------------------------------------------------------------------------------- verdicts

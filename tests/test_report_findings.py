@@ -10,13 +10,11 @@ import pandas as pd
 import pytest
 
 from holmes_fit._support.errors import InputError
-from holmes_fit.reporting.cohort import appendix, behaviour, comparison, methods, recovery, summary
-from holmes_fit.reporting.cohort.book import Panel
-from holmes_fit.reporting.cohort.data import CohortData
-from holmes_fit.reporting.cohort.people import _n_pages
-from holmes_fit.reporting.cohort.warnings import recovery_warnings
-from holmes_fit.reporting.cohort.writing import read_data
+from holmes_fit.reporting.run_data import CohortData, read_data
+from holmes_fit.reporting.sections import appendix, behaviour, comparison, methods, recovery, summary
+from holmes_fit.reporting.warnings import recovery_warnings
 from holmes_fit.runs.folder import open_run, read_run
+from holmes_fit.runs.schema import frame
 from holmes_fit.settings.preset import load_preset
 from tests.sample_run import Sample, make_run
 
@@ -32,7 +30,7 @@ def changed(run: Path, name: str, **values: float) -> CohortData:
     table = pd.read_csv(run / name)
     for column, value in values.items():
         table.loc[table["model"] == "holmes", column] = value
-    vars(data)[name.removesuffix(".csv")] = table
+    data.tables[name.removesuffix(".csv")] = table
     return data
 
 
@@ -67,9 +65,9 @@ def test_probabilities_are_no_surer_than_their_draws(run: Path) -> None:
 
 def test_another_answer_with_other_priors_is_said(run: Path) -> None:
     data = changed(run, "prior_sensitivity.csv", frequency=0.1)
-    assert data.prior_sensitivity is not None
-    data.prior_sensitivity.loc[data.prior_sensitivity["prior_width"] == 1, "frequency"] = [0.1, 0.7, 0.1, 0.1]
-    assert comparison._with_other_priors(data).endswith(
+    table = data["prior_sensitivity"]
+    table.loc[table["prior_width"] == 1, "frequency"] = [0.1, 0.7, 0.1, 0.1]
+    assert comparison.with_other_priors(data).endswith(
         "with those of the fit HOLMES (70%): the answer depends on the priors."
     )
 
@@ -88,7 +86,7 @@ def test_the_answer_for_a_group_is_no_surer_than_its_frequencies(
     data = CohortData(read_run(run)).within("control")
     table = pd.read_csv(run / "frequencies.csv").query("group == 'control'").assign(group="everyone")
     table.loc[table["model"] == "holmes", ["mean", "lower90"]] = mean, lower90
-    vars(data)["frequencies"] = table
+    data.tables["frequencies"] = table
     assert comparison.finding(data).startswith(start)
 
 
@@ -112,24 +110,13 @@ def test_it_is_said_what_closer_means(run: Path, rmse: float, told: str) -> None
 def test_only_people_who_could_be_fitted_are_counted_in_the_answer(tmp_path: Path) -> None:
     sample = Sample(5, 8, models=("holmes",), groups=(), pooled=False, compared=False, recovered=False, records=False)
     data = CohortData(read_run(make_run(tmp_path / "run", sample)))
-    assert data.failures is not None
-    assert data.failures["subject"].nunique() == 1
+    assert data["failures"]["subject"].nunique() == 1
     assert summary.headlines(data)[0] == "4 people were fitted with one model, HOLMES."
 
 
 def test_the_methods_of_one_group_say_how_many_there_are_in_all(run: Path) -> None:
     [first, *_] = methods.methods_text(CohortData(read_run(run)).within("control"))
     assert first.startswith("We fitted the choices of 3 people (the group control; 6 people in all groups) in the task")
-
-
-class Rows:
-    """Stands where a book is, and keeps the panels of rows."""
-
-    def __init__(self) -> None:
-        self.panels: list[Panel] = []
-
-    def row(self, height: float, panels: list[Panel], *_: Any) -> None:
-        self.panels += panels
 
 
 def test_power_is_shown_for_one_pair_of_models_and_one_rule_a_figure(run: Path) -> None:
@@ -142,11 +129,10 @@ def test_power_is_shown_for_one_pair_of_models_and_one_rule_a_figure(run: Path) 
         for rule in rules
     ]
     data = CohortData(read_run(run))
-    vars(data)["power"] = pd.concat(tables, ignore_index=True)
-    book: Any = Rows()
-    recovery._power(data, book)
-    assert len(book.panels) == len(rules)
-    for panel, rule in zip(book.panels, rules, strict=True):
+    data.tables["power"] = pd.concat(tables, ignore_index=True)
+    drawn = {name: make() for name, make in recovery.figures(data).items() if name.startswith("recovery_power")}
+    assert list(drawn) == ["recovery_power_1", "recovery_power_2"]
+    for panel, rule in zip(drawn.values(), rules, strict=True):
         assert panel.title == f"Power to find that HOLMES is more frequent than flat: {rule}"
         assert set(zip(panel.table["model"], panel.table["against"], strict=True)) == {("holmes", "flat")}
         assert set(panel.table["rule"]) == {rule}
@@ -161,13 +147,13 @@ def test_parameters_that_one_person_hardly_tells_are_named_with_what_helps(run: 
     rows += [("holmes", name, "mean", "variance_removed", value, 20) for name, value in removed.items()]
     rows += [("holmes", "omega", "pooled", "correlation", 0.1, 20), ("flat", "omega", "mean", "correlation", 0.1, 20)]
     rows += [("holmes", "beta", "mean", "rmse", 0.1, 20), ("flat", "omega", "mean", "variance_removed", 0.1, 20)]
-    vars(data)["recovery"] = pd.DataFrame(rows, columns=["model", "parameter", "estimator", "measure", "value", "n"])
+    data.tables["recovery"] = pd.DataFrame(rows, columns=["model", "parameter", "estimator", "measure", "value", "n"])
     said = recovery._weakly_identified(data)
     start = "Weakly identified by one person's choices alone: "
     assert said.startswith(f"{start}α (r = 0.39) and β (r = 0.59). What helps: a longer ")
-    vars(data)["recovery"]["n"] = 19  # too few for a correlation
+    data.tables["recovery"]["n"] = 19  # too few for a correlation
     assert recovery._weakly_identified(data).startswith(f"{start}Ω (35% of the prior's variance removed). What helps")
-    vars(data)["recovery"]["value"] = 0.8
+    data.tables["recovery"]["value"] = 0.8
     assert recovery._weakly_identified(data) == ""
 
 
@@ -175,7 +161,9 @@ def study_of(run: Path, folder: Path, like: Sequence[str], **changed: Any) -> Co
     """A run with a recovery study that depends on the same as the run, but for what is changed."""
     identity = {**read_run(run).manifest.identity, "kind": "recovery", **changed}
     with open_run(folder, identity=identity, about={"label": ""}, keys=[]) as study:
-        study.write_table("truth.csv", pd.DataFrame({"subject": [f"r{i}" for i in range(len(like))], "like": like}))
+        study.write_table(
+            "truth.csv", frame("truth.csv", ({"subject": f"r{i}", "like": one} for i, one in enumerate(like)))
+        )
         study.write_table("recovery.csv", pd.read_csv(run / "recovery" / "recovery.csv"))
     return read_data(run, recovery=folder)
 
@@ -201,13 +189,12 @@ def test_a_study_of_another_protocol_is_refused(run: Path, tmp_path: Path) -> No
 def test_few_simulated_people_are_not_judged_by_their_correlations(run: Path) -> None:
     data = CohortData(read_run(run))
     assert "is recovered best (r = " in recovery._weakest(data)
-    table = data.recovery
-    assert table is not None
+    table = data["recovery"]
     rows = [
         {"model": "holmes", "parameter": name, "estimator": "mean", "measure": "variance_removed", "value": value}
         for name, value in (("alpha", -0.1), ("omega", 0.4), ("beta", 0.8))
     ]
-    vars(data)["recovery"] = pd.concat([table, pd.DataFrame(rows)], ignore_index=True).assign(n=12)
+    data.tables["recovery"] = pd.concat([table, pd.DataFrame(rows)], ignore_index=True).assign(n=12)
     assert recovery._weakest(data) == (
         "Under HOLMES, a person's choices tell β best (80% of the prior's variance removed) and α least (0%)."
     )
@@ -216,7 +203,7 @@ def test_few_simulated_people_are_not_judged_by_their_correlations(run: Path) ->
 def test_calibration_is_claimed_only_where_it_was_tested(run: Path) -> None:
     for verdict, is_claimed in (("passes", True), ("no test: truths are not from the fitting prior", False)):
         data = CohortData(read_run(run))
-        vars(data)["calibration"] = pd.read_csv(run / "recovery" / "sbc_summary.csv").assign(verdict=verdict)
+        data.tables["sbc_summary"] = pd.read_csv(run / "recovery" / "sbc_summary.csv").assign(verdict=verdict)
         assert ("simulation-based calibration" in " ".join(methods.methods_text(data))) == is_claimed
 
 
@@ -225,7 +212,8 @@ def test_a_recovery_that_has_not_come_to_its_end_is_none(tmp_path: Path) -> None
     assert recovery.RECOVERY.lacking(CohortData(read_run(folder))) == ""
     (folder / "recovery" / "recovery.csv").unlink()
     data = CohortData(read_run(folder))
-    assert (data.recovery_label, data.confusion) == ("", None)
+    assert data.recovery_label == ""
+    assert not data.has("confusion")
     assert recovery.RECOVERY.lacking(data) == recovery.NO_RECOVERY
 
 
@@ -238,14 +226,6 @@ def test_groups_of_a_recovery_study_that_have_not_converged_are_told(run: Path, 
     [text] = recovery_warnings(CohortData(read_run(run), study))
     assert text.startswith("Recovery study: 2 of its group models and mixtures are not to be relied on (")
     assert ("R-hat 1.05; and so on)." in text) != ("effective draws 90; R-hat 1.02; and so on)." in text)
-
-
-def test_cells_of_people_are_lower_where_that_saves_a_page() -> None:
-    # Two groups of 5 and 8 rows, with heads of 30 and gaps of 12 points between rows.
-    assert _n_pages([5, 8], 84, 30, 550, 690) == 2
-    assert _n_pages([5, 8], 70, 30, 550, 690) == 1
-    assert _n_pages([1], 84, 0, 80, 690) == 1
-    assert _n_pages([1], 84, 0, 84, 690) == 0
 
 
 def test_people_with_the_same_warning_share_a_row_of_the_appendix() -> None:

@@ -12,9 +12,9 @@ from holmes_fit._support.errors import InputError
 from holmes_fit._support.numbers import probability, share
 from holmes_fit._support.study_files import shipped_names
 from holmes_fit.cli import main
-from holmes_fit.reporting.cohort.catalogue import PAGES
-from holmes_fit.reporting.cohort.settings import Settings, load_settings
-from holmes_fit.reporting.cohort.text import (
+from holmes_fit.reporting.registry import PAGES
+from holmes_fit.reporting.settings import Settings, load_settings
+from holmes_fit.reporting.text import (
     fixed,
     number,
     people,

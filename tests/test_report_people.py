@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path as FilePath
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,20 +17,23 @@ from matplotlib.colors import same_color
 from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch
 from matplotlib.text import Text
-from sample_run import Sample, make_run
+from pypdf import PdfReader
 from scipy.special import logsumexp
 
-from holmes_fit.reporting.cohort import figures_people as cells
-from holmes_fit.reporting.cohort import figures_trees as trees
-from holmes_fit.reporting.cohort import tree_nodes
-from holmes_fit.reporting.cohort.book import HEIGHT, MARGIN, WIDTH, Book, Panel
-from holmes_fit.reporting.cohort.data import CohortData
-from holmes_fit.reporting.cohort.people import PEOPLE, Cells, best_models, in_order, surface_of
-from holmes_fit.reporting.cohort.trees import TREES, chosen_learners, in_rows, shown_model
-from holmes_fit.reporting.cohort.writing import RC
+from holmes_fit.reporting.blocks import About, Panel
+from holmes_fit.reporting.engine import RC, pdf_of
+from holmes_fit.reporting.figures import people as cells
+from holmes_fit.reporting.figures import tree_nodes
+from holmes_fit.reporting.figures import trees as trees
+from holmes_fit.reporting.page import Page
+from holmes_fit.reporting.run_data import CohortData
+from holmes_fit.reporting.sections.people import PEOPLE, Cells, best_models, in_order, surface_of
+from holmes_fit.reporting.sections.trees import TREES, chosen_learners, in_rows, shown_model
 from holmes_fit.reporting.style import use_style
 from holmes_fit.runs.folder import read_run
 from holmes_fit.runs.records import Record
+from tests.report_text import HEIGHT, MARGIN, WIDTH, placed
+from tests.sample_run import Sample, make_run
 
 ODD_NAMES = ("$x_1$ 100%", "🎉 party 李", "n" * 300, "line\nbreak", r"\alpha_{2}")
 
@@ -72,62 +76,41 @@ def overlapping(ax: Axes) -> list[tuple[str, str]]:
     return [(a, b) for i, (a, one) in enumerate(found) for b, other in found[:i] if one.overlaps(other)]
 
 
-class Pages:
-    """Keeps the texts of pages instead of writing them."""
+class Pages(NamedTuple):
+    """What is printed, and on how many pages."""
 
-    def __init__(self) -> None:
-        self.pages: list[list[tuple[str, float, Any]]] = []
-
-    def savefig(self, figure: Figure) -> None:
-        figure.draw_without_rendering()
-        found = [text for text in figure.findobj(Text) if text.get_text() and text.get_visible()]
-        inches = figure.dpi_scale_trans.inverted()
-        shown = [
-            (text.get_text(), float(text.get_fontsize()), text.get_window_extent().transformed(inches))
-            for text in found
-            if text.axes is None or text in text.axes.texts
-        ]
-        self.pages.append(shown)
-
-    @property
-    def words(self) -> str:
-        return " ".join(text for page in self.pages for text, _, _ in page)
+    words: str
+    number: int
 
 
-def built(page: Any, data: CohortData) -> Pages:
+def built(page: Page, data: CohortData) -> Pages:
     """Build a page, and check that nothing is too small and that everything lies within the margins."""
     assert not page.lacking(data)
-    pages = Pages()
-    book = Book(pages, running_head="head", foot="foot")  # type: ignore[arg-type]
-    page.build(data, book)
-    book.close()
-    for shown in pages.pages:
-        for text, size, box in shown:
-            assert size >= 7, text
-            assert box.x0 * 72 > MARGIN - 3, text
-            assert box.x1 * 72 < WIDTH - MARGIN + 3, text
-            assert box.y0 * 72 > 20, text
-            assert box.y1 * 72 < HEIGHT - 20, text
-    return pages
+    pages = PdfReader(BytesIO(pdf_of([page.section(data)], About("A study", head="head", foot="foot")))).pages
+    for line in [line for each in pages for line in placed(each)]:
+        assert line.size >= 6.99, line
+        assert line.x0 > MARGIN - 3, line
+        assert line.x1 < WIDTH - MARGIN + 3, line
+        assert line.y0 > 20, line
+        assert line.y1 < HEIGHT - 20, line
+    return Pages(" ".join(" ".join(each.extract_text() for each in pages).split()), len(pages))
 
 
 # --- Which people, which model
 
 
 def test_the_best_model_is_the_most_probable_one_where_models_were_compared(data: CohortData) -> None:
-    assert data.probabilities is not None
     best = best_models(data)
-    for subject, rows in data.probabilities.groupby("subject"):
+    for subject, rows in data["model_probabilities"].groupby("subject"):
         top = rows.loc[rows["probability"].idxmax()]
         assert best[str(subject)] == (top["model"], top["probability"])
 
 
 def test_the_best_model_is_the_one_of_most_evidence_otherwise(tmp_path: FilePath) -> None:
     data = CohortData(read_run(make_run(tmp_path / "run", Sample(n_people=6, compared=False, records=False))))
-    assert data.models is not None
     best = best_models(data)
     assert len(best) == 5  # one has failed
-    for subject, rows in data.models.groupby("subject"):
+    for subject, rows in data["models"].groupby("subject"):
         assert best[str(subject)].model == rows.loc[rows["log_evidence"].idxmax(), "model"]
         assert np.isnan(best[str(subject)].probability)
 
@@ -139,15 +122,13 @@ def test_people_are_sorted_by_group_and_number(tmp_path: FilePath) -> None:
 
 
 def test_a_cell_has_the_trials_and_the_estimates_of_the_tables(data: CohortData) -> None:
-    assert data.trials_fitted is not None
-    assert data.fits is not None
     person = Cells(data).person("s06")
     model = best_models(data)["s06"].model
-    own = data.trials_fitted[(data.trials_fitted["subject"] == "s06") & (data.trials_fitted["model"] == model)]
+    own = data["trials_fitted"][(data["trials_fitted"]["subject"] == "s06") & (data["trials_fitted"]["model"] == model)]
     assert person.trials is not None
     assert person.surface is not None
     pd.testing.assert_frame_equal(person.trials.reset_index(drop=True), own.reset_index(drop=True))
-    fits = data.fits[(data.fits["subject"] == "s06") & (data.fits["model"] == model)].set_index("parameter")
+    fits = data["fits"][(data["fits"]["subject"] == "s06") & (data["fits"]["model"] == model)].set_index("parameter")
     assert person.surface.median == (fits["median"]["alpha"], fits["median"]["omega"])
     assert person.surface.best == (fits["map"]["alpha"], fits["map"]["omega"])
 
@@ -349,8 +330,7 @@ def test_nothing_overlaps_in_a_tree(seed: int) -> None:
 
 
 def test_the_best_the_median_and_the_worst_fit_are_shown(data: CohortData) -> None:
-    assert data.models is not None
-    fits = data.models[data.models["model"] == "holmes"].sort_values("pseudo_r2", ascending=False)
+    fits = data["models"][data["models"]["model"] == "holmes"].sort_values("pseudo_r2", ascending=False)
     found = chosen_learners(data, shown_model(data))
     assert [learner.subject for learner in found] == [fits["subject"].iloc[place] for place in (0, len(fits) // 2, -1)]
     assert [learner.pseudo_r2 for learner in found] == [
@@ -414,11 +394,11 @@ def test_many_people_have_small_cells(tmp_path: FilePath) -> None:
     data = CohortData(read_run(make_run(tmp_path / "run", sample)))
     pages = built(PEOPLE, data)
     assert all(f"s{number:02d}" in pages.words for number in range(1, 45))
-    assert len(pages.pages) == 2  # a little lower than they could be, which saves a third page
+    assert pages.number == 2  # a little lower than they could be, which saves a third page
 
 
-def tree_panel(width: float, height: float) -> tuple[Panel, float]:
-    return Panel("tree", lambda ax: ax, "Best fit: s01", "5 nodes.", share=width), height
+def tree_panel(width: float, height: float) -> Panel:
+    return Panel("tree", lambda ax: ax, "Best fit: s01", "5 nodes.", share=width, height=height)
 
 
 @pytest.mark.parametrize(

@@ -414,25 +414,25 @@ def test_a_table_comes_back_as_it_was(tmp_path: Path) -> None:
         }
     )
     with opened(tmp_path) as run:
-        path = run.write_table("fits.csv", table)
+        path = run.write_table("any.csv", table)
         first = path.read_bytes()
-        assert run.write_table("fits.csv", table).read_bytes() == first
-        pd.testing.assert_frame_equal(run.read_table("fits.csv", text=["subject"]), table, check_exact=True)
+        assert run.write_table("any.csv", table).read_bytes() == first
+        pd.testing.assert_frame_equal(run.read_table("any.csv", text=["subject"]), table, check_exact=True)
 
 
 def test_a_table_has_short_numbers_and_plain_lines(tmp_path: Path) -> None:
     with opened(tmp_path) as run:
-        path = run.write_table("fits.csv", pd.DataFrame({"x": [0.1, math.nan], "y": [None, "α"]}))
+        path = run.write_table("any.csv", pd.DataFrame({"x": [0.1, math.nan], "y": [None, "α"]}))
     assert path.read_bytes() == "x,y\n0.1,\n,α\n".encode()
 
 
 def test_a_table_that_is_not_there_is_named(tmp_path: Path) -> None:
     with opened(tmp_path) as run:
-        with pytest.raises(InputError, match=r"table fits\.csv: saw no such file; allowed: a table of a complete run"):
-            run.read_table("fits.csv")
-        (tmp_path / "fits.csv").write_bytes(b"")
-        with pytest.raises(InputError, match=r"table fits\.csv: saw No columns to parse"):
-            run.read_table("fits.csv")
+        with pytest.raises(InputError, match=r"table any\.csv: saw no such file; allowed: a table of a complete run"):
+            run.read_table("any.csv")
+        (tmp_path / "any.csv").write_bytes(b"")
+        with pytest.raises(InputError, match=r"table any\.csv: saw No columns to parse"):
+            run.read_table("any.csv")
 
 
 def test_any_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
@@ -462,22 +462,22 @@ def test_links_that_leave_the_folder_are_refused(tmp_path: Path) -> None:
     """Whoever hands on a run folder cannot make others read or write elsewhere."""
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    (elsewhere / "fits.csv").write_text("x\n1\n")
+    (elsewhere / "any.csv").write_text("x\n1\n")
     with opened(tmp_path / "run") as run:
-        (run.root / "fits.csv").symlink_to(elsewhere / "fits.csv")
+        (run.root / "any.csv").symlink_to(elsewhere / "any.csv")
         (run.root / "records").symlink_to(elsewhere)
         key = run.manifest.keys[0]
         for use in (
-            lambda: run.read_table("fits.csv"),
-            lambda: run.write_table("fits.csv", pd.DataFrame({"x": [2]})),
+            lambda: run.read_table("any.csv"),
+            lambda: run.write_table("any.csv", pd.DataFrame({"x": [2]})),
             lambda: run.save_record(key, {"x": 1}),
             lambda: run.load_record(key),
             run.progress,
         ):
             with pytest.raises(InputError, match="allowed: the name of a file in the folder"):
                 use()
-    assert [path.name for path in elsewhere.iterdir()] == ["fits.csv"]
-    assert (elsewhere / "fits.csv").read_text() == "x\n1\n"
+    assert [path.name for path in elsewhere.iterdir()] == ["any.csv"]
+    assert (elsewhere / "any.csv").read_text() == "x\n1\n"
 
 
 def test_a_lock_that_is_a_link_is_not_written_to(tmp_path: Path) -> None:
@@ -511,7 +511,7 @@ def test_a_full_disk_loses_nothing_and_says_how_to_go_on(tmp_path: Path, monkeyp
     key = ("flat", "s01")
     with opened(tmp_path) as run:
         run.save_record(key, {"x": 1})
-        run.write_table("fits.csv", pd.DataFrame({"x": [1]}))
+        run.write_table("any.csv", pd.DataFrame({"x": [1]}))
         with monkeypatch.context() as patch:
             patch.setattr(os, "fsync", full)
             message = (
@@ -519,12 +519,12 @@ def test_a_full_disk_loses_nothing_and_says_how_to_go_on(tmp_path: Path, monkeyp
             )
             with pytest.raises(HolmesFitError, match=message):
                 run.save_record(key, {"x": 2})
-            with pytest.raises(HolmesFitError, match=r"fits\.csv could not be written: No space left on device"):
-                run.write_table("fits.csv", pd.DataFrame({"x": [2]}))
+            with pytest.raises(HolmesFitError, match=r"any\.csv could not be written: No space left on device"):
+                run.write_table("any.csv", pd.DataFrame({"x": [2]}))
             with pytest.raises(HolmesFitError, match=r"manifest\.json could not be written"), opened(tmp_path / "new"):
                 pass
         assert run.load_record(key) == Record(key, {"x": 1}, {})
-        assert run.path("fits.csv").read_text() == "x\n1\n"
+        assert run.path("any.csv").read_text() == "x\n1\n"
         assert not list(tmp_path.rglob("*.tmp"))
         run.save_record(key, {"x": 2})
         assert run.load_record(key) == Record(key, {"x": 2}, {})
@@ -540,17 +540,17 @@ from holmes_fit._support.errors import HolmesFitError
 from holmes_fit.runs.folder import open_run
 with open_run(sys.argv[1], identity={}, about={}, keys=[("a",)]) as run:
     run.save_record(("a",), {"x": 1}, {"x": np.zeros(3)})
-    run.write_table("fits.csv", pd.DataFrame({"x": [1]}))
+    run.write_table("any.csv", pd.DataFrame({"x": [1]}))
     resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
     for write in (
         lambda: run.save_record(("a",), {"x": 2}, {"x": np.random.default_rng(1).random(100_000)}),
-        lambda: run.write_table("fits.csv", pd.DataFrame({"x": range(100_000)})),
+        lambda: run.write_table("any.csv", pd.DataFrame({"x": range(100_000)})),
     ):
         try:
             write()
         except HolmesFitError as error:
             print(error)
-    print(run.load_record(("a",)).facts, run.read_table("fits.csv").shape)
+    print(run.load_record(("a",)).facts, run.read_table("any.csv").shape)
 """
 
 
@@ -564,7 +564,7 @@ def test_a_file_that_stops_growing_loses_nothing(tmp_path: Path) -> None:
     record, table, kept = done.stdout.splitlines()
     assert "records/a-" in record
     assert "File too large. What was written before is safe. Make space" in record
-    assert "fits.csv could not be written: File too large" in table
+    assert "any.csv could not be written: File too large" in table
     assert kept == "{'x': 1} (1, 1)"
     assert done.stderr == ""
     assert not list(tmp_path.rglob("*.tmp"))

@@ -13,7 +13,7 @@ from holmes_fit._support.errors import InputError, Problems
 from holmes_fit.models.filters.draws import stream_key
 from holmes_fit.models.registry import ALPHA, DEPTH_SCALE, MODELS, Observer
 from holmes_fit.models.responses import choice_probability
-from holmes_fit.settings.populations import Population, parse_population
+from holmes_fit.settings.distributions import Distribution, parse_population
 from holmes_fit.studies.simulation.people import Simulation, simulate, write_simulation
 from holmes_fit.trials.cohorts import MISSED, Cohort
 from holmes_fit.trials.protocols.catalogue import load_protocol, protocol_names, read_protocol
@@ -207,10 +207,10 @@ def test_a_group_has_its_own_values_before_those_of_everyone() -> None:
 @pytest.mark.parametrize(
     ("population", "transform", "mean", "sd"),
     [
-        (Population("lognormal", 0.8, 0.5), np.log, np.log(0.8), 0.5),
-        (Population("logitnormal", 0.02, 0.5), lambda p: np.log(p / (1 - p)), np.log(0.02 / 0.98), 0.5),
-        (Population("uniform", 1.0, 5.0), lambda x: x, 3.0, 4 / np.sqrt(12)),
-        (Population("loguniform", 0.1, 10.0), np.log10, 0.0, 2 / np.sqrt(12)),
+        (Distribution("lognormal", 0.8, 0.5), np.log, np.log(0.8), 0.5),
+        (Distribution("logitnormal", 0.02, 0.5), lambda p: np.log(p / (1 - p)), np.log(0.02 / 0.98), 0.5),
+        (Distribution("uniform", 1.0, 5.0), lambda x: x, 3.0, 4 / np.sqrt(12)),
+        (Distribution("loguniform", 0.1, 10.0), np.log10, 0.0, 2 / np.sqrt(12)),
     ],
 )
 def test_populations_have_the_centre_and_spread_they_name(population, transform, mean, sd) -> None:
@@ -245,7 +245,7 @@ def test_a_value_that_cannot_be_drawn_is_refused(value: object) -> None:
 
 def test_a_population_must_stay_within_the_parameter() -> None:
     problems = Problems()
-    assert parse_population("uniform:0,1", DEPTH_SCALE, "x", problems) == Population("uniform", 0, 1)
+    assert parse_population("uniform:0,1", DEPTH_SCALE, "x", problems) == Distribution("uniform", 0, 1)
     assert parse_population("lognormal:0.5,1", DEPTH_SCALE, "x", problems) is None
     assert parse_population("uniform:0,2", DEPTH_SCALE, "x", problems) is None
 

@@ -13,19 +13,19 @@ from scipy.special import logsumexp
 
 from holmes_fit.models.registry import ALPHA, DEPTH_SCALE, MODELS, OMEGA
 from holmes_fit.models.responses import BETA, BIAS, LAPSE
-from holmes_fit.settings.populations import Population
+from holmes_fit.settings.distributions import Distribution
 from holmes_fit.settings.preset import load_preset
 from holmes_fit.settings.spaces import FreeParameter, Space
 
 SEED = 3
-PRIOR = Population("lognormal", 0.5, 1)
+PRIOR = Distribution("lognormal", 0.5, 1)
 A, W = FreeParameter(ALPHA, PRIOR, 12), FreeParameter(OMEGA, PRIOR, 8)
-B = FreeParameter(BETA, Population("lognormal", 2.5, 0.7), 24)
+B = FreeParameter(BETA, Distribution("lognormal", 2.5, 0.7), 24)
 AXES = [
     *(A, W, B),
-    FreeParameter(LAPSE, Population("uniform", 0, 1), 8),
-    FreeParameter(BIAS, Population("normal", 0, 1), 5),
-    FreeParameter(DEPTH_SCALE, Population("uniform", 0, 1), 1),
+    FreeParameter(LAPSE, Distribution("uniform", 0, 1), 8),
+    FreeParameter(BIAS, Distribution("normal", 0, 1), 5),
+    FreeParameter(DEPTH_SCALE, Distribution("uniform", 0, 1), 1),
 ]
 
 

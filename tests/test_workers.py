@@ -332,7 +332,32 @@ def alive(pid: int) -> bool:
         return False
 
 
+MODEL_OF_A_NOTEBOOK = """
+from dataclasses import dataclass
+from typing import ClassVar
+from holmes_fit.models.registry import MODELS, find_model
+from holmes_fit.runs.workers.tasks import do_all
+
+@dataclass(frozen=True)
+class Mine:
+    name: str = "mine"
+    level: float = 0.0
+
+MODELS["mine"] = Mine(level=0.25)
+print([getattr(model, "level", model) for _, model in do_all(find_model, ["mine", "mine"], workers=2)])
+"""
+
+
+def test_a_model_that_a_notebook_has_registered_is_known_to_its_workers() -> None:
+    done = subprocess.run([sys.executable, "-c", MODEL_OF_A_NOTEBOOK], capture_output=True, text=True, check=True)
+    assert done.stdout == "[0.25, 0.25]\n"
+
+
 # --- a Dask cluster
+
+
+def code_digest_elsewhere() -> str:
+    return f"that of process {os.getpid()}"
 
 
 @pytest.fixture(scope="module")
@@ -411,6 +436,12 @@ def test_a_cluster_with_another_version_is_refused(cluster: object, monkeypatch:
         list(do_all(root, [1.0], dask=cluster.scheduler_address))  # type: ignore[attr-defined]
 
 
+def test_a_cluster_with_other_code_is_refused(cluster: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clusters, "code_digest", code_digest_elsewhere)  # which is imported from here, there
+    with pytest.raises(InputError, match=r"saw workers with other code of .*; allowed: the same code"):
+        list(do_all(root, [1.0], dask=cluster.scheduler_address))  # type: ignore[attr-defined]
+
+
 def test_a_cluster_without_workers_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     distributed = pytest.importorskip("distributed")
     monkeypatch.setattr(clusters, "FIRST_WORKER_SECONDS", 0.5)
@@ -445,8 +476,10 @@ def test_the_pools_own_thread_dies_silently_and_others_do_not(monkeypatch: pytes
     """On a busy machine it may be told to stop at a moment that it does not expect."""
     told: list[object] = []
     monkeypatch.setattr(threading, "excepthook", lambda died: told.append(died.thread))
-    own, other = (threading.Thread(target=math.sqrt, args=(-1,)) for _ in range(2))
-    with processes._without_last_words(own):
+    own, other = (
+        threading.Thread(target=math.sqrt, args=(-1,), name=name) for name in (processes.POOLS_OWN_THREAD, "other")
+    )
+    with processes._without_last_words():
         for thread in (own, other):
             thread.start()
             thread.join()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -17,8 +16,7 @@ from holmes_fit.cli import main
 from holmes_fit.groups.pooling.priors import GroupPrior
 from holmes_fit.groups.pooling.sampling import Sampling
 from holmes_fit.trials.new_study import create_study
-from paper.store import open_store
-from paper.studies import QUICK
+from paper.run import replicate
 from tests.sample_run import Sample, make_run
 
 SMALL = Sample(4, 6, models=("flat", "holmes"), pooled=False, compared=False, recovered=False, records=False)
@@ -202,36 +200,22 @@ def test_figures_of_an_earlier_report_are_not_replaced_unasked(
 
 
 @pytest.mark.parametrize("name", ["file", "file/below", "x" * 300])
-@pytest.mark.parametrize("command", [["init"], ["replicate", "forward", "--quick", "--out"]])
 def test_a_folder_that_cannot_be_made_ends_with_2(
-    command: list[str], name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").write_text("mine")
-    assert ended(*command, tmp_path / name) == 2
+    assert ended("init", tmp_path / name) == 2
     assert "folder" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
 @NOT_BY_ROOT
-@pytest.mark.parametrize("make", [create_study, lambda folder: open_store(folder, QUICK)])
+@pytest.mark.parametrize("make", [create_study, lambda folder: replicate(["forward"], folder, quick=True)])
 def test_a_folder_that_is_read_only_is_refused(make: Callable[[Path], object], tmp_path: Path) -> None:
     folder = tmp_path / "mine"
     folder.mkdir(mode=0o500)
     for each in (folder, folder / "below"):
         assert "that can be " in refused(lambda each=each: make(each))  # type: ignore[misc]
-
-
-@pytest.mark.parametrize("content", ["[1, 2]", "5", "null", "{", '{"seeds": []}', "[" * 100_000])
-def test_a_manifest_of_something_else_is_no_replication_to_resume(content: str, tmp_path: Path) -> None:
-    (tmp_path / "manifest.json").write_text(content)
-    assert "Choose another folder, or delete this one." in refused(lambda: open_store(tmp_path, QUICK))
-    assert (tmp_path / "manifest.json").read_text() == content
-
-
-def test_a_replication_is_opened_again(tmp_path: Path) -> None:
-    assert open_store(tmp_path / "new", QUICK) == open_store(tmp_path / "new", QUICK)
-    assert [path.name for path in (tmp_path / "new").iterdir()] == ["manifest.json"]
-    assert json.loads((tmp_path / "new" / "manifest.json").read_text())["seeds"] == QUICK.seeds
 
 
 def test_wrong_arguments_of_groups_are_named_at_once(run: Path) -> None:

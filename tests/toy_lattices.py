@@ -7,14 +7,14 @@ from numpy.typing import NDArray
 
 from holmes_fit.groups.pooling.lattices import Lattices
 from holmes_fit.models.parameters import Parameter
-from holmes_fit.settings.populations import Population
+from holmes_fit.settings.distributions import Distribution
 from holmes_fit.settings.spaces import FreeParameter
 
 
 def log_axis(name: str = "alpha", nodes: int = 48, half_width: float = 4.0, sd: float = 1.0) -> FreeParameter:
     """Return an axis that is symmetric about 0 on the log scale."""
     parameter = Parameter(name, float(np.exp(-half_width)), float(np.exp(half_width)), "log", 1.0, "")
-    return FreeParameter(parameter, Population("lognormal", 1.0, sd), nodes)
+    return FreeParameter(parameter, Distribution("lognormal", 1.0, sd), nodes)
 
 
 def gaussian_lattices(

@@ -33,29 +33,16 @@ Values = dict[str, float]
 
 @dataclass(frozen=True)
 class Case:
-    """One person, and one point at which the likelihood of their choices is asked.
-
-    Parameters
-    ----------
-    name
-        Of the case.
-    task, person, origin
-        The protocol; the seed of a simulated person or the position in the file; the model that made the choices, or
-        ``"file"``.
-    truth
-        The values that made the choices; empty for real people.
-    model, at, values
-        Whom the person is taken to be, how the point was chosen, and the point.
-    """
+    """One person, and one point at which the likelihood of their choices is asked."""
 
     name: str
-    task: str
-    person: int
-    origin: str
-    truth: Values
-    model: str
-    at: str
-    values: Values
+    task: str  # the protocol
+    person: int  # the seed of a simulated person, or the position in the file
+    origin: str  # the model that made the choices, or "file"
+    truth: Values  # that made the choices; empty for real people
+    model: str  # whom the person is taken to be
+    at: str  # how the point was chosen
+    values: Values  # the point
 
     @property
     def response(self) -> Response:
@@ -156,19 +143,11 @@ def prior_quantiles(axis: Any, quantiles: list[float]) -> list[float]:
 def write_cases(cases: list[Case], folder: Path = KEPT) -> None:
     """Write the table of cases."""
     folder.mkdir(parents=True, exist_ok=True)
-    rows = [
-        {
-            "case": case.name,
-            "task": case.task,
-            "person": case.person,
-            "origin": case.origin,
-            **{f"true_{name}": case.truth.get(name) for name in NAMES},
-            "model": case.model,
-            "at": case.at,
-            **case.values,
-        }
-        for case in cases
-    ]
+    rows = []
+    for case in cases:
+        who = {"case": case.name, "task": case.task, "person": case.person, "origin": case.origin}
+        truth = {f"true_{name}": case.truth.get(name) for name in NAMES}
+        rows.append({**who, **truth, "model": case.model, "at": case.at, **case.values})
     pd.DataFrame(rows).to_csv(folder / "cases.csv", index=False)
 
 

@@ -83,9 +83,6 @@ def _integral(density: TraceDensity, signs: Array, response: Response) -> float:
     return float(laplace.at_point(*density, signs, tuple(response))[0])
 
 
-# ------------------------------------------------------------------------------------------------- people
-
-
 def of_person(p_hats: P_hats, choices: Choices, response: Response, *, of_learner: OfLearner) -> float:
     """Add learners up."""
     return sum(

@@ -15,15 +15,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import logit, logsumexp
+from scipy.special import logit
 
 from benchmarks.likelihood.cases import KEPT, Case, at_hand
 from benchmarks.likelihood.tempering import temper
 from holmes_fit.likelihood import compiled
-from holmes_fit.likelihood.answers import Response
-from holmes_fit.models.cohort_traces import learner_key
+from holmes_fit.likelihood.answers import Response, log_mean
 from holmes_fit.models.filters.kernel import traces_of_luck
 from holmes_fit.models.registry import Observer
+from holmes_fit.models.tracing import learner_key
 from holmes_fit.trials.cohorts import MISSED, Learner
 
 BRUTE_SEED, TEMPER_SEED = 101, 202  # of the draws; estimators have others
@@ -55,11 +55,6 @@ def log_likelihoods(p_hat: NDArray[np.float64], choices: NDArray[np.int8], respo
     return np.log(compiled.probabilities(towards, sign, *response)).sum(axis=1)
 
 
-def log_mean(values: NDArray[np.float64]) -> float:
-    """Return the logarithm of the mean of exponentials."""
-    return float(logsumexp(values) - np.log(len(values)))
-
-
 def brute_force(case: Case, learner: Learner, filters: int = FILTERS, agree: float = AGREE) -> Measured:
     """Average over very many filters, a few at a time. Stops early where it is hopeless."""
     key, model = learner_key(learner, BRUTE_SEED), case.asked_model
@@ -69,12 +64,12 @@ def brute_force(case: Case, learner: Learner, filters: int = FILTERS, agree: flo
         values = np.append(values, log_likelihoods(p_hat, learner.choices, case.response))
     quarters = _quarters(values)
     way = BRUTE if _apart(quarters) <= agree else NONE
-    return Measured(way, log_mean(values), _apart(quarters), len(values), float(values.std()), tuple(quarters))
+    return Measured(way, float(log_mean(values)), _apart(quarters), len(values), float(values.std()), tuple(quarters))
 
 
 def _quarters(values: NDArray[np.float64]) -> list[float]:
     # Every fourth filter, so that a quarter is the same share of any number of filters.
-    return [log_mean(values[first::QUARTERS]) for first in range(QUARTERS)]
+    return [float(log_mean(values[first::QUARTERS])) for first in range(QUARTERS)]
 
 
 def _apart(parts: list[float]) -> float:
@@ -93,7 +88,7 @@ def tempered(
     parts = [run.log_likelihood for run in runs]
     way = TEMPERED if _apart(parts) <= agree else NONE
     filters = sum(run.filters for run in runs)
-    return Measured(way, log_mean(np.array(parts)), _apart(parts), filters, brute.luck_sd, tuple(parts))
+    return Measured(way, float(log_mean(np.array(parts))), _apart(parts), filters, brute.luck_sd, tuple(parts))
 
 
 def luck_likelihood(case: Case, learner: Learner) -> Callable[[NDArray[np.int64]], NDArray[np.float64]]:
@@ -101,18 +96,11 @@ def luck_likelihood(case: Case, learner: Learner) -> Callable[[NDArray[np.int64]
     settings = case.asked_model.settings(case.values, Observer())
     key = learner_key(learner, TEMPER_SEED)
 
-    def likelihood(luck: NDArray[np.int64]) -> NDArray[np.float64]:
-        blocks = np.split(luck, range(AT_ONCE, len(luck), AT_ONCE))
-        return np.concatenate(
-            [
-                log_likelihoods(
-                    traces_of_luck(learner.observations, settings, key, block), learner.choices, case.response
-                )
-                for block in blocks
-            ]
-        )
+    def of_block(luck: NDArray[np.int64]) -> NDArray[np.float64]:
+        p_hat = traces_of_luck(learner.observations, settings, key, luck)
+        return log_likelihoods(p_hat, learner.choices, case.response)
 
-    return likelihood
+    return lambda luck: np.concatenate([*map(of_block, np.split(luck, range(AT_ONCE, len(luck), AT_ONCE)))])
 
 
 def reference(case: Case, learners: tuple[Learner, ...], length: int = LENGTH) -> dict[str, object]:
@@ -164,22 +152,15 @@ def make_references(
 def check_tempering(cases: list[Case], weather: Path | None, folder: Path = KEPT, length: int = 24) -> pd.DataFrame:
     """Temper cases of one learner that brute force has decided, and set the two beside each other."""
     references = pd.read_csv(folder / "references.csv", dtype={"case": str}).set_index("case")
-    rows = []
+    rows: list[dict[str, object]] = []
     for case in at_hand(cases, weather):
         [learner] = case.learners(weather)
         known = references.loc[case.name]
         brute = Measured(BRUTE, known["reference"], known["apart"], known["filters"], known["luck_sd"], ())
         found = tempered(case, learner, brute, length=length)
-        rows.append(
-            {
-                "case": case.name,
-                "brute_force": brute.value,
-                "brute_force_apart": brute.apart,
-                "tempering": round(found.value, 3),
-                "tempering_apart": round(found.apart, 3),
-                "filters": found.filters,
-            }
-        )
+        row = {"case": case.name, "brute_force": brute.value, "brute_force_apart": brute.apart}
+        row |= {"tempering": round(found.value, 3), "tempering_apart": round(found.apart, 3)}
+        rows.append(row | {"filters": found.filters})
         print(rows[-1], flush=True)
         pd.DataFrame(rows).to_csv(folder / "tempering.csv", index=False)
     return pd.DataFrame(rows)

@@ -61,15 +61,9 @@ def score_case(case: Case, sets: list[Traces], name: str, estimate: Estimate) ->
     begun = time.process_time()
     values = [estimate(each.p_hat, each.choices, case.response) for each in sets]
     seconds = (time.process_time() - begun) / len(sets)
-    return {
-        "case": case.name,
-        "estimator": name,
-        "filters": sets[0].p_hat[0].shape[1],
-        "mean": np.mean(values),
-        "sd": np.std(values, ddof=1),
-        "seconds": seconds,
-        "estimates": " ".join(f"{value:.2f}" for value in values),
-    }
+    about = {"case": case.name, "estimator": name, "filters": sets[0].p_hat[0].shape[1]}
+    found = {"mean": np.mean(values), "sd": np.std(values, ddof=1), "seconds": seconds}
+    return about | found | {"estimates": " ".join(f"{value:.2f}" for value in values)}
 
 
 def score(

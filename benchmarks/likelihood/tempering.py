@@ -37,18 +37,9 @@ class Tempered:
 
 
 def temper(likelihood: LuckLikelihood, n_trials: int, chains: int, length: int, rng: np.random.Generator) -> Tempered:
-    """Return the log of the expected likelihood over luck.
+    """Return the log of the expected likelihood over luck; ``likelihood`` takes rows of luck, ``n_trials`` long.
 
-    Parameters
-    ----------
-    likelihood
-        The log-likelihoods of rows of luck.
-    n_trials
-        The length of a row.
-    chains, length
-        States that are moved between two steps, and the states of each chain; their product is the number of states.
-    rng
-        Draws luck, moves and resampling.
+    ``chains`` is how many states are moved between two steps; each of them leaves ``length`` states.
     """
     luck = fresh_luck((chains * length, n_trials), rng)
     value = likelihood(luck)

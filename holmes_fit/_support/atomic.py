@@ -33,22 +33,7 @@ def _flush_to_disk(path: Path) -> None:
 
 
 def check_outputs(paths: Iterable[Path], force: bool, suffixes: tuple[str, ...] = (".csv",)) -> None:
-    """Check, before any work is done, that files can be written.
-
-    Parameters
-    ----------
-    paths
-        The files.
-    force
-        Whether files that are there already may be replaced.
-    suffixes
-        How their names may end.
-
-    Raises
-    ------
-    InputError
-        Naming every file that cannot be written.
-    """
+    """Check, before any work is done, that files can be written."""
     problems = Problems()
     for path in paths:
         where = f"output {plain(str(path), limit=200)}"

@@ -35,13 +35,7 @@ def _holds_returns(table: pd.DataFrame) -> bool:
 def read_table(path: str | os.PathLike[str], text: Iterable[str] = ()) -> pd.DataFrame:
     """Read a table that :func:`write_table` wrote.
 
-    Parameters
-    ----------
-    path
-        The CSV file.
-    text
-        The columns that hold text, whatever it looks like: people may be called ``001``, ``1e3`` or ``NA``.
-        What the other columns hold is seen from their values.
+    The columns ``text`` hold text, whatever it looks like: people may be called ``001``, ``1e3`` or ``NA``.
     """
     import pandas as pd
 

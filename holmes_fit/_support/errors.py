@@ -7,6 +7,7 @@ a file or a call is put right in one go. The command line prints it without a tr
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from types import UnionType
@@ -18,24 +19,12 @@ class HolmesFitError(Exception):
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong with the input.
+    """One thing that is wrong with the input."""
 
-    Parameters
-    ----------
-    where
-        The place: ``"argument alpha"`` or ``"pilot.csv, row 12, column choice"``.
-    seen
-        The value that was found there.
-    allowed
-        What would have been accepted.
-    advice
-        What to do next, where that is not obvious.
-    """
-
-    where: str
-    seen: str
-    allowed: str
-    advice: str = ""
+    where: str  # the place: ``"argument alpha"`` or ``"pilot.csv, row 12, column choice"``
+    seen: str  # the value that was found there
+    allowed: str  # what would have been accepted
+    advice: str = ""  # what to do next, where that is not obvious
 
     def __str__(self) -> str:
         text = f"{self.where}: saw {self.seen}; allowed: {self.allowed}."
@@ -58,6 +47,14 @@ class Problems:
 
     def add(self, where: str, seen: object, allowed: str, advice: str = "") -> None:
         self.found.append(Problem(where, shown(seen), allowed, advice))
+
+    @contextmanager
+    def collected(self) -> Iterator[None]:
+        """Collect what is refused within; then what would have come of it is missing."""
+        try:
+            yield
+        except InputError as error:
+            self.found += error.problems
 
     def raise_if_any(self) -> None:
         if self.found:
@@ -100,10 +97,3 @@ def nearest(name: str, known: Iterable[str]) -> str:
     spelt = {each.casefold(): each for each in known}
     matches = get_close_matches(str(name).casefold(), spelt, n=1, cutoff=0.6)
     return f"Did you mean {spelt[matches[0]]!r}?" if matches else ""
-
-
-def is_ctrl_c(error: BaseException) -> bool:
-    """Return whether an error is Ctrl-C in disguise: where it arrives in compiled code, Python makes another of it."""
-    while error.__cause__ is not None:
-        error = error.__cause__
-    return isinstance(error, KeyboardInterrupt)

@@ -13,13 +13,8 @@ RULE_OF_THREE = 3.0  # of n draws without an event, up to 3 / n is possible at 9
 def probability(value: float, draws: float = math.inf) -> str:
     """Return a probability, never rounded to 0 or 1; a dash if there is none.
 
-    Parameters
-    ----------
-    value
-        The probability.
-    draws
-        From how many (effective) draws it was counted. If none of them, or all, are on one side, no more can be said
-        than that the probability is below 3 / ``draws``, or above what is left of 1.
+    If all or none of the (effective) ``draws`` that it was counted from are on one side, no more can be said than that
+    it is below 3 / ``draws``, or above what is left of 1.
 
     Examples
     --------

@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import rich.progress
@@ -15,19 +15,36 @@ OnProgress = Callable[[int, int], None]  # how much is done, and of how many
 OnBegin = Callable[[str], OnProgress | None]  # what is being done from now on
 
 
-def watched(progress: OnProgress | bool, label: str) -> AbstractContextManager[OnProgress | None]:
-    """Give the function that is told how much is done, as a Python user asked for it.
+class Watcher:
+    """Whoever follows long work and is told more than numbers: what is done, and in which folder, before it begins."""
 
-    Parameters
-    ----------
-    progress
-        The function; or whether to show progress where somebody would see it, in a terminal or a notebook.
-    label
-        What is being done.
+    command: str  # what the folder says that the work was begun with
+
+    def watching(self, label: str, work: Any, run: Any) -> AbstractContextManager[OnProgress | None]:
+        """Give the function that is told how much is done, after saying what will be."""
+        raise NotImplementedError
+
+
+Watched = OnProgress | Watcher | bool  # how a Python user, or a command, asks to see how much is done
+
+
+def watched(
+    progress: Watched, label: str, work: Any = None, run: Any = None
+) -> AbstractContextManager[OnProgress | None]:
+    """Give the function that is told how much is done, as it was asked for.
+
+    With True, progress is shown where somebody would see it: in a terminal or a notebook.
     """
+    if isinstance(progress, Watcher):
+        return progress.watching(label, work, run)
     if callable(progress):
         return nullcontext(progress)
     return progress_bar(label, quiet=not progress, lines=_in_notebook())
+
+
+def begun_with(progress: Watched, function: str) -> str:
+    """Return what a folder says that its work was begun with: a command, or a function of Python's."""
+    return progress.command if isinstance(progress, Watcher) else function
 
 
 def watched_steps(progress: OnBegin | bool) -> AbstractContextManager[OnBegin]:
@@ -45,14 +62,7 @@ def _in_notebook() -> bool:
 def progress_bar(label: str, quiet: bool, lines: bool = False) -> Iterator[OnProgress | None]:
     """Give a function that shows how much is done of how many, or nothing where nobody would see it.
 
-    Parameters
-    ----------
-    label
-        What is being done.
-    quiet
-        Show nothing.
-    lines
-        Without a terminal, print a line now and then, for the log of work that takes long.
+    With ``lines`` and without a terminal, it prints a line now and then, for the log of work that takes long.
     """
     if quiet or not (lines or sys.stderr.isatty()):
         yield None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tomllib
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,24 +12,12 @@ from holmes_fit._support.errors import HolmesFitError, InputError, Problem, Quot
 
 StudyFolder = Literal["data", "protocols", "fitting", "reports"]
 
-PACKAGE = Path(__file__).resolve().parents[1]
+PACKAGE = Path(str(files("holmes_fit"))).resolve()
 
 
 def study_folder(name: StudyFolder) -> Path:
-    """Return the folder of shipped files of that name.
-
-    Parameters
-    ----------
-    name
-        ``"data"``, ``"protocols"``, ``"fitting"`` or ``"reports"``.
-
-    Raises
-    ------
-    HolmesFitError
-        If the installation lacks the folder.
-    """
-    candidates = (PACKAGE / "study" / name, PACKAGE.parent / name)
-    for folder in candidates:
+    """Return the folder of shipped files of that name: as a wheel carries it, or of the checkout."""
+    for folder in (PACKAGE / "study" / name, PACKAGE.parent / name):
         if folder.is_dir():
             return folder
     raise HolmesFitError(f"The shipped folder {name!r} is missing from this installation; please install again.")
@@ -40,24 +29,7 @@ def shipped_names(folder: StudyFolder) -> tuple[str, ...]:
 
 
 def find_toml(name_or_path: str | os.PathLike[str], folder: StudyFolder, where: str, beside: Path = Path()) -> Path:
-    """Return the TOML file of a shipped name, or of a path.
-
-    Parameters
-    ----------
-    name_or_path
-        A name from :func:`shipped_names`, or a path.
-    folder
-        Where the shipped ones are.
-    where
-        What a message calls the thing that is looked for.
-    beside
-        What a relative path is relative to.
-
-    Raises
-    ------
-    InputError
-        If there is no such name and no such file.
-    """
+    """Return the TOML file of a shipped name, or of a path."""
     names = shipped_names(folder)
     allowed = f"the path of a TOML file, or one of {', '.join(names)}"
     if not isinstance(name_or_path, str | os.PathLike):
@@ -84,13 +56,7 @@ def _is_file(path: Path) -> bool:
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """Return the content of a TOML file.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read, or is no TOML.
-    """
+    """Return the content of a TOML file."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -99,13 +65,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def parse_toml(content: bytes | str, file: str) -> dict[str, Any]:
-    """Return the content of a TOML file that messages call ``file``.
-
-    Raises
-    ------
-    InputError
-        If it is no TOML.
-    """
+    """Return the content of a TOML file that messages call ``file``."""
     try:
         text = content.decode("utf-8-sig") if isinstance(content, bytes) else content
         return tomllib.loads(text)

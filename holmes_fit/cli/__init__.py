@@ -7,58 +7,26 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 
 import typer
 
-from holmes_fit._support.errors import HolmesFitError, InputError, is_ctrl_c
-from holmes_fit.cli import (
-    check,
-    compare,
-    fit,
-    init,
-    plan,
-    pool,
-    protocols,
-    recover,
-    replicate,
-    report,
-    simulate,
-    status,
-    trace,
-)
-from holmes_fit.cli.app import app
+from holmes_fit._support.ctrl_c import is_ctrl_c
+from holmes_fit._support.errors import HolmesFitError, InputError
+from holmes_fit.cli.app import ORDER, app
 from holmes_fit.cli.interrupts import SwallowedCtrlC
 from holmes_fit.cli.libraries import silence_libraries
 from holmes_fit.cli.output import BAD_INPUT, FAILED, FINE, INTERRUPTED, Output, in_one_line
 
-__all__ = [
-    "app",
-    "check",
-    "compare",
-    "fit",
-    "init",
-    "main",
-    "plan",
-    "pool",
-    "protocols",
-    "recover",
-    "replicate",
-    "report",
-    "simulate",
-    "status",
-    "trace",
-]
+for name in ORDER:
+    import_module(f"holmes_fit.cli.{name}")  # which registers the command
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command, and end with its exit code.
 
     It is 0 if all is fine, 1 after a failure, 2 for bad input, 3 if there are results with warnings, 130 after Ctrl-C.
-
-    Parameters
-    ----------
-    arguments
-        What follows ``holmes-fit``; the command line if left out.
+    ``arguments`` are what follows ``holmes-fit``, by default those of the command line.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in given
@@ -78,11 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except typer.TyperException as error:
         say.fail(in_one_line(error.format_message()))
         code = BAD_INPUT
-    except KeyboardInterrupt:  # between commands; those that are at work say more
-        say.fail(say.when_stopped)
-        code = INTERRUPTED
-    except Exception as error:
-        stopped = swallowed.is_there() or is_ctrl_c(error)  # which is why something failed
+    except (KeyboardInterrupt, Exception) as error:
+        stopped = swallowed.is_there() or is_ctrl_c(error)  # which may be why something failed
         if debug and not stopped:
             raise
         say.fail(say.when_stopped if stopped else in_one_line(_what_happened(error)))
@@ -95,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sys.exit(code)
 
 
-def _what_happened(error: Exception) -> str:
+def _what_happened(error: BaseException) -> str:
     if isinstance(error, HolmesFitError):
         return str(error)
     if isinstance(error, OSError) and error.strerror:

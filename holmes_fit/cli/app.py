@@ -7,17 +7,19 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable
-from typing import Annotated, Any, TypeVar
+from dataclasses import fields
+from typing import Annotated, Any, get_type_hints
 
 import typer
 from typer.core import TyperGroup
 
-from holmes_fit.cli.output import INTERRUPTED, Output
+from holmes_fit.cli.options import Options
+from holmes_fit.cli.output import Output
 
 # As one needs them, from a new study to its report; then what is for other days.
 ORDER = (
     *("init", "protocols", "check", "fit", "status", "pool", "compare", "report"),
-    *("recover", "plan", "simulate", "trace", "replicate"),
+    *("recover", "plan", "simulate", "trace"),
 )
 
 
@@ -55,34 +57,26 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but pr
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for programs.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show where an unexpected error came from.")]
 
-Function = TypeVar("Function", bound=Callable[..., None])
 GIVEN = ("say", "context")  # arguments of commands that are no options
 
 
-def command(*lines: str, of: typer.Typer = app) -> Callable[[Function], Function]:
+def command(*lines: str, of: typer.Typer = app) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Make a command of a function, with examples, ``--quiet``, ``--json`` and ``--debug``.
 
     The function says what it has to say with its argument ``say``. Then it ends with the exit code that follows from
-    that, and with 130 if it is stopped.
-
-    Parameters
-    ----------
-    lines
-        The examples.
-    of
-        The application, or a group of commands.
+    that. Without ``of``, the command belongs to the application, otherwise to a group of commands.
     """
 
-    def register(function: Function) -> Function:
-        of.command(epilog=examples(*lines))(speaking(function))
-        return function
+    def register(function: Callable[..., None]) -> Callable[..., None]:
+        return of.command(epilog=examples(*lines))(speaking(function))
 
     return register
 
 
 def speaking(function: Callable[..., None]) -> Callable[..., None]:
-    """Return a function with options ``--quiet``, ``--json`` and ``--debug`` in the place of its argument ``say``."""
+    """Return a function with an option for each of those that belong together, and some in the place of ``say``."""
     own = inspect.signature(function, eval_str=True).parameters
+    together = {name: each.annotation for name, each in own.items() if _are_options(each.annotation)}
 
     @functools.wraps(function)
     def call(*, context: typer.Context, quiet: bool, as_json: bool, debug: bool, **values: object) -> None:
@@ -91,26 +85,32 @@ def speaking(function: Callable[..., None]) -> Callable[..., None]:
         say.quiet |= quiet
         if "context" in own:
             values["context"] = context
+        for name, kind in together.items():
+            values[name] = kind(**{each.name: values.pop(each.name) for each in fields(kind)})
         apart = contextlib.redirect_stdout(sys.stderr) if say.as_json else contextlib.nullcontext()
         try:
             with apart:  # whatever a library prints is no JSON
                 function(**values, say=say)
-        except KeyboardInterrupt:
-            say.fail(say.when_stopped)
-            raise typer.Exit(INTERRUPTED) from None
+        except KeyboardInterrupt as stop:  # which Typer would take for itself
+            raise RuntimeError("stopped") from stop
         if say.exit_code:
             raise typer.Exit(say.exit_code)
 
-    call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]  # this is where Typer looks
-        [
-            _keyword("context", typer.Context),
-            *(each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for name, each in own.items() if name not in GIVEN),
-            _keyword("quiet", Quiet, False),
-            _keyword("as_json", Json, False),
-            _keyword("debug", Debug, False),
-        ]
-    )
+    parameters = [_keyword("context", typer.Context)]
+    for name, each in own.items():
+        if name in together:
+            hints = get_type_hints(each.annotation, include_extras=True)
+            parameters += [_keyword(part.name, hints[part.name], part.default) for part in fields(each.annotation)]
+        elif name not in GIVEN:
+            parameters.append(each.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+    for name, annotation in (("quiet", Quiet), ("as_json", Json), ("debug", Debug)):
+        parameters.append(_keyword(name, annotation, False))
+    call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # this is where Typer looks
     return call
+
+
+def _are_options(annotation: Any) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, Options)
 
 
 def _keyword(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:

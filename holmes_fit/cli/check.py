@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
+from holmes_fit.cli import options
 from holmes_fit.cli.app import command
-from holmes_fit.cli.options import Data, Participants, ProtocolName
+from holmes_fit.cli.options import option
 from holmes_fit.cli.output import BAD_INPUT, Output, shell
 
 
@@ -17,12 +18,11 @@ from holmes_fit.cli.output import BAD_INPUT, Output, shell
     "holmes-fit check pilot.csv --protocol shepard --by group --json",
 )
 def check(
-    data: Data,
-    protocol: ProtocolName,
-    participants: Participants = None,
+    data: options.Data,
+    protocol: options.ProtocolName,
+    participants: options.Participants = None,
     by: Annotated[
-        str | None,
-        typer.Option(metavar="COVARIATE", help="Makes the groups; the first that divides people if not given."),
+        str | None, option("COVARIATE", "Makes the groups; the first that divides people if not given.")
     ] = None,
     *,
     say: Output,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 import pandas as pd
 
 from holmes_fit._support.errors import plain
-from holmes_fit.cli.output import in_one_line, rows
+from holmes_fit.cli.output import counted, in_one_line, rows
 from holmes_fit.trials.cohorts import Cohort
 from holmes_fit.trials.reading import Check
 from holmes_fit.trials.summaries import cohort_summary, learning_curve
@@ -19,12 +19,8 @@ LEFT_OUT = "person left out"  # the consequence that the rules give
 NAME = 24  # characters of a name in a table
 
 
-def check_as_text(check: Check, by: str | None = None) -> str:
-    """Return what was read; the problems are not in it."""
-    return "\n".join(_lines(check, by))
-
-
-def _lines(check: Check, by: str | None) -> Iterator[str]:
+def check_as_text(check: Check, by: str | None = None) -> Iterator[str]:
+    """Say what was read; the problems are not in it."""
     cohort = check.cohort
     files = ", ".join(check.files[:3]) + (f" and {len(check.files) - 3} more" if len(check.files) > 3 else "")
     yield f"files      {len(check.files):,}: {files}" if check.files else "files      0"
@@ -70,11 +66,6 @@ def _exclusion_lines(exclusions: pd.DataFrame) -> Iterator[str]:
         yield f"  and answers of {counted(len(answers) - LISTED, 'more person', 'more people')}; --json lists them all"
 
 
-def counted(n: float, one: str, many: str = "") -> str:
-    """Return a number with its noun: ``1 trial``, ``2 trials``."""
-    return f"{n:,.0f} {one if n == 1 else many or f'{one}s'}"
-
-
 def curve_lines(curve: pd.DataFrame) -> Iterator[str]:
     """Give a table of the learning curve: a line a group, with percentages and bars."""
     parts = curve[["first", "last"]].drop_duplicates().sort_values("first")
@@ -94,24 +85,16 @@ def sparkline(proportions: Iterable[float]) -> str:
     return "".join(NOTHING if pd.isna(p) else BARS[min(int(p * len(BARS)), len(BARS) - 1)] for p in proportions)
 
 
-def problems_as_text(check: Check) -> str:
-    """Return every problem, a line each."""
-    lines = [
-        f"{counted(len(check.problems), 'problem')}:",
-        *(f"  {in_one_line(problem)}" for problem in check.problems),
-    ]
-    return "\n".join(lines)
+def problems_as_text(check: Check) -> Iterator[str]:
+    """Say every problem, a line each."""
+    yield f"{counted(len(check.problems), 'problem')}:"
+    yield from (f"  {in_one_line(problem)}" for problem in check.problems)
 
 
 def check_facts(check: Check, by: str | None = None) -> dict[str, object]:
     """Return everything about a check, for programs; the problems are not in it."""
     cohort = check.cohort
-    facts: dict[str, object] = {
-        "files": check.files,
-        "rows": check.rows,
-        "subjects": check.subjects,
-        "notes": check.notes,
-    }
+    facts: dict[str, object] = {name: getattr(check, name) for name in ("files", "rows", "subjects", "notes")}
     if cohort is not None:
         facts["groups"] = rows(cohort_summary(cohort, by))
         facts["exclusions"] = rows(cohort.exclusions)

@@ -4,25 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from holmes_fit._support.progress import progress_bars
+from holmes_fit.cli import options
 from holmes_fit.cli.app import command
-from holmes_fit.cli.options import LeaveOut, PoolingPreset, RunFolder, Seed, Workers, complete_models, pooling_of
+from holmes_fit.cli.options import option
 from holmes_fit.cli.output import Output, rows, shell
-from holmes_fit.cli.pool import not_converged, unchanged
+from holmes_fit.cli.pooling_text import not_converged, unchanged
 
-TABLES = (
-    "comparison.csv",
-    "model_probabilities.csv",
-    "frequencies.csv",
-    "frequency_differences.csv",
-    "prior_sensitivity.csv",
-    "mixture.csv",
-    "mixture.nc",
-    "predictive.csv",
-    "predictive_summary.csv",
-)
+PREDICTIVE = ("predictive.csv", "predictive_summary.csv")
+FREQUENCIES = ("frequencies.csv", "frequency_differences.csv", "prior_sensitivity.csv")
+TABLES = ("comparison.csv", "model_probabilities.csv", *FREQUENCIES, "mixture.csv", "mixture.nc", *PREDICTIVE)
 
 
 @command(
@@ -31,21 +22,16 @@ TABLES = (
     "holmes-fit compare runs/pilot --models flat,holmes",
 )
 def compare(
-    run: RunFolder,
+    run: options.RunFolder,
     models: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME,...",
-            help="The models of the mixture; all that were fitted by default.",
-            autocompletion=complete_models,
+        option(
+            "NAME,...", "The models of the mixture; all that were fitted by default.", complete=options.complete_models
         ),
     ] = None,
-    by: Annotated[str | None, typer.Option(metavar="COLUMN", help="The covariate whose groups are compared.")] = None,
-    leave_out: LeaveOut = None,
-    preset: PoolingPreset = "default",
-    seed: Seed = 0,
-    workers: Workers = None,
+    by: Annotated[str | None, option("COLUMN", "The covariate whose groups are compared.")] = None,
     *,
+    pooling: options.Pooling,
     say: Output,
 ) -> None:
     """Say which model describes these people, and how surely.
@@ -59,16 +45,16 @@ def compare(
     from holmes_fit.groups.comparison.compare import compare as compare_models
     from holmes_fit.groups.comparison.words import in_words
 
-    prior, sampling = pooling_of(preset, seed, workers)
+    prior, sampling = options.pooling_of(pooling.preset, pooling.seed, pooling.workers)
     with progress_bars(say.quiet) as begin:
         found = compare_models(
             run,
-            None if models is None else [name.strip() for name in models.split(",")],
+            options.names_in(models),
             by=by,
-            leave_out=leave_out or (),
+            leave_out=pooling.leave_out or (),
             prior=prior,
             sampling=sampling,
-            workers=workers,
+            workers=pooling.workers,
             progress=begin,
         )
     words = in_words(found)

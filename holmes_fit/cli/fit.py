@@ -2,33 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from holmes_fit._support.progress import progress_bar
+from holmes_fit.cli import options
 from holmes_fit.cli.app import command
-from holmes_fit.cli.options import (
-    BranchCounts,
-    Dask,
-    Data,
-    FitPreset,
-    MaxBranches,
-    MaxDepth,
-    Models,
-    Participants,
-    Particles,
-    ProtocolName,
-    Resampling,
-    Seed,
-    StickyBy,
-    Workers,
-    numbers_by_name,
-    observer_of,
-)
 from holmes_fit.cli.output import FAILED, Output, rows, shell
 
 TABLES = ("fits.csv", "models.csv", "trials_fitted.csv", "trees.csv", "search.csv", "failures.csv")
@@ -41,28 +20,16 @@ TABLES = ("fits.csv", "models.csv", "trials_fitted.csv", "trees.csv", "search.cs
     "holmes-fit fit data/ --protocol shepard --dask tcp://lab3:8786 --out runs/shepard",
 )
 def fit(
-    data: Data,
-    protocol: ProtocolName,
-    out: Annotated[
-        Path, typer.Option(metavar="DIR", show_default=False, help="A new folder, or one to go on in after a stop.")
-    ],
-    participants: Participants = None,
-    models: Models = "flat,holmes",
-    preset: FitPreset = None,
-    quick: Annotated[bool, typer.Option("--quick", help="A first look: the preset quick.")] = False,
-    fix: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="A parameter that is not fitted; can be repeated.")
-    ] = None,
-    seed: Seed = 0,
-    workers: Workers = None,
-    dask: Dask = None,
-    particles: Particles = 200,
-    resampling: Resampling = "systematic",
-    branch_counts: BranchCounts = "particle",
-    sticky_by: StickyBy = "branch",
-    max_depth: MaxDepth = 20,
-    max_branches: MaxBranches = 20,
+    data: options.Data,
+    protocol: options.ProtocolName,
+    out: options.NewFolder,
+    participants: options.Participants = None,
+    models: options.Models = "flat,holmes",
     *,
+    effort: options.Effort,
+    fix: options.Fix = None,
+    work: options.Work,
+    filters: options.Filters,
     say: Output,
 ) -> None:
     """Fit every person with every model.
@@ -72,44 +39,45 @@ def fit(
     where it was. Numbers do not depend on the workers, nor on how often it was stopped. Ends with 3 if someone could
     not be fitted.
     """
-    from holmes_fit.cli.fit_text import beginning, ending, failures_text, stopped
-    from holmes_fit.fitting.cohort import Fits, carry_out, check_workers, lost_text
-    from holmes_fit.fitting.plan import plan_fit
+    from holmes_fit.cli.fit_text import beginning, ending, failures_text
+    from holmes_fit.cli.long_work import LongWork
+    from holmes_fit.fitting.cohort import WorkLost, read_fits
+    from holmes_fit.fitting.cohort import fit as fit_cohort
     from holmes_fit.fitting.summary import model_summary
     from holmes_fit.trials.reading import read_cohort
 
-    if quick and preset is not None:
-        raise typer.BadParameter("--quick is a preset itself, and has no meaning with --preset")
-    say.when_stopped = stopped(out)
-    plan = plan_fit(
-        read_cohort(data, protocol, participants),
-        [name.strip() for name in models.split(",")],
-        preset="quick" if quick else preset or "default",
-        fix=numbers_by_name(",".join(fix) if fix else None, "--fix"),
-        seed=seed,
-        observer=observer_of(particles, resampling, branch_counts, sticky_by, max_depth, max_branches),
-    )
-    check_workers(workers, dask)
-    with plan.open(out, shlex.join(["holmes-fit", *sys.argv[1:]])) as run:
-        before = run.progress()
-        say.note(beginning(plan, before, workers, dask))
-        with progress_bar("fitting", say.quiet, lines=True) as progress:
-            lost = carry_out(plan, run, before.missing, workers=workers, dask=dask, progress=progress)
-    fits = Fits(run)
+    preset = effort.chosen() or "default"
+    watcher = LongWork(say, out, beginning, work)
+    lost = ""
+    try:
+        fits = fit_cohort(
+            read_cohort(data, protocol, participants),
+            options.names_in(models) or (),
+            out,
+            preset=preset,
+            fix=options.fixed_values(fix),
+            seed=work.seed,
+            observer=filters.observer(),
+            workers=work.workers,
+            dask=work.dask,
+            progress=watcher,
+        )
+    except WorkLost as error:  # the others are done
+        fits, lost = read_fits(out), str(error)
     summary, failures = model_summary(fits), fits.failures
     say.found(ending(fits, summary), folder=out, label=fits.label, models=rows(summary), failures=rows(failures))
     say.wrote(*(out / name for name in TABLES), silently=True)
     if len(failures):
         say.warn(failures_text(failures))
     if lost:
-        say.fail(lost_text(lost))
+        say.fail(lost)
         raise typer.Exit(FAILED)
-    say.next(*_next(out, len(fits.models["subject"].unique()), len(plan.models)))
+    say.next(*_next(out, len(fits.models["subject"].unique()), len(options.names_in(models) or ())))
 
 
 def _next(out: Path, people: int, models: int) -> list[str]:
     """Return the commands that lead on from fits: people who are too few for a group have nothing but a report."""
-    from holmes_fit.settings.populations import FEWEST_IN_GROUP
+    from holmes_fit.settings.distributions import FEWEST_IN_GROUP
 
     report = shell("report", out, "--out", f"{out}.pdf")
     if people < FEWEST_IN_GROUP:

@@ -3,62 +3,42 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
 
 from holmes_fit._support.errors import plain
 from holmes_fit._support.progress import duration
-from holmes_fit.cli.check_text import counted
+from holmes_fit.cli.long_work import how_long
+from holmes_fit.cli.options import Work
+from holmes_fit.cli.output import counted
 from holmes_fit.fitting.cohort import Fits
-from holmes_fit.fitting.forecast import seconds_of_work
-from holmes_fit.fitting.plan import Plan
+from holmes_fit.fitting.request import Request
 from holmes_fit.fitting.summary import SHOWN
 from holmes_fit.runs.folder import Progress, Run
 from holmes_fit.runs.records import Key
-from holmes_fit.runs.workers.processes import usable_cores
 
 LISTED = 20  # failures that are named one by one
 LONGEST = 500  # letters of a command that is shown
 
 
-def beginning(plan: Plan, progress: Progress, workers: int | None, dask: str | None) -> str:
+def beginning(request: Request, run: Run, work: Work) -> Iterator[str]:
     """Say what will be done, and how long it will take."""
-    names = ", ".join(model.name for model in plan.models)
-    lines = [f"{counted(len(plan.people), 'person', 'people')}, {names}: {counted(progress.total, 'fit')}."]
-    if plan.label:
-        lines.append(f"This is {plan.label}")
+    progress = run.progress()
+    names = ", ".join(model.name for model in request.models)
+    yield f"{counted(len(request.people), 'person', 'people')}, {names}: {counted(progress.total, 'fit')}."
+    if request.label:
+        yield f"This is {request.label}"
     if progress.done:
         left = "going on with the rest" if progress.missing else "nothing is left to fit"
-        lines.append(f"{len(progress.done)} of {progress.total} are done; {left}.")
+        yield f"{len(progress.done)} of {progress.total} are done; {left}."
     if progress.damaged:
-        lines.append(f"{counted(len(progress.damaged), 'damaged record')} found, to be made anew.")
-    if progress.missing:
-        lines.append(_how_long(plan, progress, workers, dask))
-    return "\n".join(lines)
+        yield f"{counted(len(progress.damaged), 'damaged record')} found, to be made anew."
+    yield from how_long([(request, progress.missing)], work)
 
 
-def _how_long(plan: Plan, progress: Progress, workers: int | None, dask: str | None) -> str:
-    seconds = seconds_of_work(plan, progress.missing)
-    if dask is not None:
-        return f"One core of this machine would need {duration(seconds)}; the cluster shares the work."
-    processes = min(workers or usable_cores(), len(progress.missing))
-    each = max(seconds / processes, seconds / len(progress.missing))
-    return f"That takes {duration(each)} with {counted(processes, 'process', 'processes')}."
-
-
-def stopped(out: Path) -> str:
-    """Say how to go on after Ctrl-C."""
-    return f"Stopped. What is done is safe in {plain(str(out), limit=300)}; the same command goes on from there."
-
-
-def ending(fits: Fits, summary: pd.DataFrame) -> str:
+def ending(fits: Fits, summary: pd.DataFrame) -> Iterator[str]:
     """Say what came of it: a line a model, what to beware of, and where the files are."""
-    return "\n".join(_ending_lines(fits, summary))
-
-
-def _ending_lines(fits: Fits, summary: pd.DataFrame) -> Iterator[str]:
     if len(summary):
         yield from _table_lines(summary, evidence_errors(fits.models))
         yield ""
@@ -106,12 +86,8 @@ def _warning_lines(summary: pd.DataFrame) -> Iterator[str]:
         yield "at a bound: the best fit lies at the end of a parameter's range. Use the median and interval instead."
 
 
-def failures_text(failures: pd.DataFrame) -> str:
+def failures_text(failures: pd.DataFrame) -> Iterator[str]:
     """Say who could not be fitted, and why."""
-    return "\n".join(_failure_lines(failures))
-
-
-def _failure_lines(failures: pd.DataFrame) -> Iterator[str]:
     yield f"{counted(len(failures), 'fit')} could not be made; the rest are not affected:"
     for row in failures.head(LISTED).itertuples():
         yield f"  {plain(str(row.subject))} with {row.model}: {plain(str(row.reason), limit=300)}"
@@ -120,11 +96,6 @@ def _failure_lines(failures: pd.DataFrame) -> Iterator[str]:
 
 
 # --- status
-
-
-def status_text(run: Run) -> str:
-    """Say how far a run is, and what went wrong in it."""
-    return "\n".join(_status_lines(run))
 
 
 def how_to_go_on(run: Run) -> str:
@@ -149,16 +120,15 @@ def status_facts(run: Run) -> dict[str, object]:
         "folder": run.root,
         "label": str(run.manifest.about.get("label", "")),
         "begun": progress.begun.isoformat(),
-        "total": progress.total,
-        "done": len(progress.done),
-        "missing": progress.missing,
-        "damaged": progress.damaged,
+        **{"total": progress.total, "done": len(progress.done)},
+        **{"missing": progress.missing, "damaged": progress.damaged},
         "failed": [{"key": key, "reason": None if each is None else each.error} for key, each in reasons.items()],
         "at_work": at_work or None,
     }
 
 
-def _status_lines(run: Run) -> Iterator[str]:
+def status_text(run: Run) -> Iterator[str]:
+    """Say how far a run is, and what went wrong in it."""
     progress, at_work = run.progress(), run.holder()
     label = str(run.manifest.about.get("label", ""))
     yield f"run        {plain(str(run.root), limit=300)}, begun {progress.begun:%Y-%m-%d %H:%M} UTC"
@@ -182,9 +152,9 @@ def _time_left(progress: Progress) -> str:
     return f", {duration(left)} at the pace since it was begun"
 
 
-def _key_lines(keys: tuple[Key, ...], run: Run | None = None) -> Iterator[str]:
+def _key_lines(keys: Sequence[Key], run: Run | None = None) -> Iterator[str]:
     for key in keys[:LISTED]:
-        record = run.load_record(key) if run is not None else None
+        record = None if run is None else run.load_record(key)
         reason = f": {plain(record.error, limit=300)}" if record is not None else ""
         yield f"  {', '.join(plain(part) for part in reversed(key))}{reason}"
     if len(keys) > LISTED:

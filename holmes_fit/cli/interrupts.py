@@ -16,15 +16,10 @@ class SwallowedCtrlC:
 
     While code is compiled for the first time, Python is often within a destructor or a callback of LLVM's. An exception
     cannot go any further there: Python prints its traceback, and goes on as if nobody had pressed the keys.
-
-    Parameters
-    ----------
-    debug
-        Print those errors all the same.
     """
 
     def __init__(self, debug: bool = False):
-        self._debug = debug
+        self._debug = debug  # print those errors all the same
         self._again: threading.Timer | None = None
 
     def watch(self) -> None:

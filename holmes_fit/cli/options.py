@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -41,74 +42,136 @@ def complete_models(incomplete: str) -> list[str]:
     return [f"{before}{comma}{name}" for name in complete_model(last) if name not in before.split(",")]
 
 
+def option(
+    metavar: str, words: str, *names: str, complete: Callable[[str], list[str]] | None = None, show_default: bool = True
+) -> Any:
+    """Return an option with a value, of which a shell knows how it may go on."""
+    return typer.Option(*names, metavar=metavar, help=words, autocompletion=complete, show_default=show_default)
+
+
+PRESETS, PROTOCOLS = shipped("fitting"), shipped("protocols")
+
 Data = Annotated[
     list[Path], typer.Argument(metavar="DATA", show_default=False, help="A CSV file, several, or a folder of them.")
 ]
 ProtocolName = Annotated[
     str,
-    typer.Option(
+    option(
+        "P",
+        "A shipped protocol, or the path of a TOML.",
         "--protocol",
-        metavar="P",
+        complete=PROTOCOLS,
         show_default=False,
-        help="A shipped protocol, or the path of a TOML.",
-        autocompletion=shipped("protocols"),
     ),
 ]
-Models = Annotated[str, typer.Option(metavar="NAME,...", help="The models.", autocompletion=complete_models)]
-Participants = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="A CSV with one row a person; joins covariates by subject."),
-]
-Alpha = Annotated[str | None, typer.Option(metavar="VALUE", help="Concentration: how readily causes are opened.")]
-Omega = Annotated[str | None, typer.Option(metavar="VALUE", help="Pseudocount of features, and stickiness.")]
-DepthScale = Annotated[str | None, typer.Option(metavar="VALUE", help="Decay of the concentration with depth.")]
-Param = Annotated[
-    list[str] | None, typer.Option(metavar="NAME=VALUE", help="Any other parameter of the model; can be repeated.")
-]
+Model = Annotated[str, option("NAME", "The model.", complete=complete_model)]
+Models = Annotated[str, option("NAME,...", "The models.", complete=complete_models)]
+Participants = Annotated[Path | None, option("FILE", "A CSV with one row a person; joins covariates by subject.")]
+Param = Annotated[list[str] | None, option("NAME=VALUE", "Any other parameter of the model; can be repeated.")]
+Fix = Annotated[list[str] | None, option("NAME=VALUE", "A parameter that is not fitted; can be repeated.")]
 Seed = Annotated[int, typer.Option(help="Chooses all draws.")]
-Particles = Annotated[int, typer.Option(help="Hypotheses that an observer holds.")]
-Resampling = Annotated[str, typer.Option(metavar="KIND", help="systematic or multinomial.")]
-BranchCounts = Annotated[str, typer.Option(metavar="KIND", help="Counts by particle, or shared as published.")]
-StickyBy = Annotated[str, typer.Option(metavar="KIND", help="Stickiness by branch, or by node as published.")]
-MaxDepth = Annotated[int, typer.Option(help="Levels of a tree, at most.")]
-MaxBranches = Annotated[int, typer.Option(help="Branches at a level, at most.")]
-Workers = Annotated[int | None, typer.Option(metavar="N", help="Processes on this machine; all cores by default.")]
-Dask = Annotated[
-    str | None, typer.Option(metavar="ADDRESS", help="A Dask cluster instead: its scheduler, as tcp://HOST:8786.")
-]
+Workers = Annotated[int | None, option("N", "Processes on this machine; all cores by default.")]
+NewFolder = Annotated[Path, option("DIR", "A new folder, or one to go on in after a stop.", show_default=False)]
+NewFile = Annotated[Path, option("FILE", "The CSV to write.", show_default=False)]
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", show_default=False, help="A run folder.")]
-LeaveOut = Annotated[list[str] | None, typer.Option(metavar="SUBJECT", help="Someone to leave out; can be repeated.")]
-FitPreset = Annotated[
-    str | None,
-    typer.Option(
-        "--preset",
-        metavar="NAME",
-        help="default, quick, careful, or the path of a TOML.",
-        autocompletion=shipped("fitting"),
-    ),
-]
-PoolingPreset = Annotated[
-    str,
-    typer.Option(
-        "--preset",
-        metavar="NAME",
-        help="Whose [pooling] is used: a preset, or the path of a TOML.",
-        autocompletion=shipped("fitting"),
-    ),
-]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
 
 
-def given_values(named: Mapping[str, str | None], others: Sequence[str] | None) -> dict[str, str]:
-    """Return the parameters that were given, by their own option or as NAME=VALUE."""
-    values = {name: value for name, value in named.items() if value is not None}
-    problems = Problems()
-    for name, value in _pairs(others or (), "--param", "NAME=VALUE", problems):
-        if name in values:
-            problems.add(f"option --param {name}", value, f"one value for {name}")
-        values[name] = value
-    problems.raise_if_any()
-    return values
+class Options:
+    """Options that belong together: a command takes all of them as one argument, and has each of them."""
+
+
+@dataclass(frozen=True)
+class LearningValues(Options):
+    """Parameters of learning, by options of their own."""
+
+    alpha: Annotated[str | None, option("VALUE", "Concentration: how readily causes are opened.")] = None
+    omega: Annotated[str | None, option("VALUE", "Pseudocount of features, and stickiness.")] = None
+    depth_scale: Annotated[str | None, option("VALUE", "Decay of the concentration with depth.")] = None
+
+    def given(self, others: Sequence[str] | None) -> dict[str, str]:
+        """Return the parameters that were given, by their own option or as NAME=VALUE."""
+        values = {name: value for name, value in asdict(self).items() if value is not None}
+        problems = Problems()
+        for name, value in _pairs(others or (), "--param", "NAME=VALUE", problems):
+            if name in values:
+                problems.add(f"option --param {name}", value, f"one value for {name}")
+            values[name] = value
+        problems.raise_if_any()
+        return values
+
+
+@dataclass(frozen=True)
+class Values(LearningValues):
+    """The same, with those of responding."""
+
+    beta: Annotated[str | None, option("VALUE", "How strictly choices follow predictions.")] = None
+    lapse: Annotated[str | None, option("VALUE", "Proportion of random choices.")] = None
+
+
+@dataclass(frozen=True)
+class Filters(Options):
+    """How an observer's filters are run."""
+
+    particles: Annotated[int, typer.Option(help="Hypotheses that an observer holds.")] = 200
+    resampling: Annotated[str, option("KIND", "systematic or multinomial.")] = "systematic"
+    branch_counts: Annotated[str, option("KIND", "Counts by particle, or shared as published.")] = "particle"
+    sticky_by: Annotated[str, option("KIND", "Stickiness by branch, or by node as published.")] = "branch"
+    max_depth: Annotated[int, typer.Option(help="Levels of a tree, at most.")] = 20
+    max_branches: Annotated[int, typer.Option(help="Branches at a level, at most.")] = 20
+
+    def observer(self) -> Observer:
+        """Return the observer that they describe, who checks them."""
+        from holmes_fit.models.registry import Observer
+
+        return Observer(**asdict(self))
+
+
+@dataclass(frozen=True)
+class Effort(Options):
+    """With which preset is fitted."""
+
+    preset: Annotated[
+        str | None, option("NAME", "default, quick, careful, or the path of a TOML.", complete=PRESETS)
+    ] = None
+    quick: Annotated[bool, typer.Option("--quick", help="A first look: the preset quick.")] = False
+
+    def chosen(self) -> str | None:
+        """Return the name of the preset, or nothing if none is given."""
+        if self.quick and self.preset is not None:
+            raise typer.BadParameter("--quick is a preset itself, and has no meaning with --preset")
+        return "quick" if self.quick else self.preset
+
+
+@dataclass(frozen=True)
+class Work(Options):
+    """Who does long work, and with which luck."""
+
+    seed: Seed = 0
+    workers: Workers = None
+    dask: Annotated[str | None, option("ADDRESS", "A Dask cluster instead: its scheduler, as tcp://HOST:8786.")] = None
+
+
+@dataclass(frozen=True)
+class Pooling(Options):
+    """How people are pooled."""
+
+    leave_out: Annotated[list[str] | None, option("SUBJECT", "Someone to leave out; can be repeated.")] = None
+    preset: Annotated[
+        str, option("NAME", "Whose [pooling] is used: a preset, or the path of a TOML.", complete=PRESETS)
+    ] = "default"
+    seed: Seed = 0
+    workers: Workers = None
+
+
+def names_in(text: str | None) -> list[str] | None:
+    """Return the names in a text such as ``flat,holmes``, or nothing for no text."""
+    return None if text is None else [name.strip() for name in text.split(",")]
+
+
+def fixed_values(fix: Sequence[str] | None) -> dict[str, float] | None:
+    """Return what ``--fix`` says."""
+    return numbers_by_name(",".join(fix) if fix else None, "--fix")
 
 
 def numbers_by_name(text: str | None, option: str) -> dict[str, float] | None:
@@ -148,18 +211,10 @@ def _pairs(texts: Sequence[str], option: str, allowed: str, problems: Problems) 
             problems.add(f"option {option}", text, allowed)
 
 
-def observer_of(
-    particles: int, resampling: str, branch_counts: str, sticky_by: str, max_depth: int, max_branches: int
-) -> Observer:
-    """Return the observer that the options describe; the observer checks them."""
-    from holmes_fit.models.registry import Observer
-
-    return Observer(particles, resampling, branch_counts, sticky_by, max_depth, max_branches)  # type: ignore[arg-type]
-
-
 def pooling_of(preset: str, seed: int, workers: int | None) -> tuple[GroupPrior, Sampling]:
     """Return what a preset says about groups: their prior, and how they are sampled."""
-    from holmes_fit.groups.pooling.settings import prior_of, sampling_of
+    from holmes_fit.groups.pooling.priors import prior_of
+    from holmes_fit.groups.pooling.sampling import sampling_of
     from holmes_fit.models.registry import check_count
     from holmes_fit.settings.preset import load_preset
 

@@ -27,23 +27,12 @@ class Output:
 
     Findings go to standard output; whatever accompanies them to standard error. With ``--json``, standard output has
     one object and nothing else.
-
-    Parameters
-    ----------
-    as_json
-        Print one JSON object instead of findings in words.
-    quiet
-        Print nothing but problems, and what was asked for as JSON.
-    command
-        The name of the command, once it has begun.
-    when_stopped
-        What to tell someone who stops it.
     """
 
     as_json: bool = False
-    quiet: bool = False
-    command: str = ""
-    when_stopped: str = "Stopped."
+    quiet: bool = False  # print nothing but problems, and what was asked for as JSON
+    command: str = ""  # its name, once it has begun
+    when_stopped: str = "Stopped."  # for someone who stops it
     _facts: dict[str, object] = field(default_factory=dict)
     _problems: list[Problem] = field(default_factory=list)
     _warnings: list[str] = field(default_factory=list)
@@ -51,26 +40,31 @@ class Output:
     _written: list[Path] = field(default_factory=list)
     _next: list[str] = field(default_factory=list)
 
-    def found(self, text: str = "", **facts: object) -> None:
-        """Say what was found: a text for people, facts for programs."""
+    def safe_in(self, folder: Path) -> None:
+        """Let someone who stops the command know how to go on."""
+        where = plain(str(folder), limit=300)
+        self.when_stopped = f"Stopped. What is done is safe in {where}; the same command goes on from there."
+
+    def found(self, text: str | Iterable[str] = "", **facts: object) -> None:
+        """Say what was found: a text, or lines, for people, and facts for programs."""
         if text and not self.quiet:
             self.give(text)
         self._facts |= facts
 
-    def give(self, text: str) -> None:
+    def give(self, text: str | Iterable[str]) -> None:
         """Print what was asked for, even if quiet."""
         if not self.as_json:
-            typer.echo(text)
+            typer.echo(_joined(text))
 
-    def note(self, text: str) -> None:
+    def note(self, text: str | Iterable[str]) -> None:
         """Say what is being done."""
         if not self.quiet:
-            typer.echo(text, err=True)
+            typer.echo(_joined(text), err=True)
 
-    def warn(self, text: str) -> None:
+    def warn(self, text: str | Iterable[str]) -> None:
         """Say what must be known before anything is used. The command then ends with exit code 3."""
-        typer.echo(text, err=True)
-        self._warnings.append(text)
+        self._warnings.append(_joined(text))
+        typer.echo(self._warnings[-1], err=True)
 
     def fail(self, text: str) -> None:
         """Say why there is no result."""
@@ -94,7 +88,7 @@ class Output:
 
     def next(self, *commands: str) -> None:
         """Say how one would go on."""
-        self.note("\n".join(["Next:", *(f"  {plain(command, limit=500)}" for command in commands)]))
+        self.note(["Next:", *(f"  {plain(command, limit=500)}" for command in commands)])
         self._next += commands
 
     @property
@@ -129,6 +123,15 @@ def shell(command: str, *arguments: object) -> str:
 def rows(table: pd.DataFrame) -> list[dict[str, Any]]:
     """Return a table as a list of its rows."""
     return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
+
+
+def _joined(text: str | Iterable[str]) -> str:
+    return text if isinstance(text, str) else "\n".join(text)
+
+
+def counted(n: float, one: str, many: str = "") -> str:
+    """Return a number with its noun: ``1 trial``, ``2 trials``."""
+    return f"{n:,.0f} {one if n == 1 else many or f'{one}s'}"
 
 
 def in_one_line(message: object) -> str:

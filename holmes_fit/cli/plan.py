@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import re
-import shlex
-import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from holmes_fit._support.progress import progress_bar
+from holmes_fit.cli import options
 from holmes_fit.cli.app import command
-from holmes_fit.cli.options import Dask, FitPreset, Models, ProtocolName, Seed, Workers, as_number
-from holmes_fit.cli.output import FAILED, Output, rows
+from holmes_fit.cli.options import option
+from holmes_fit.cli.output import Output, rows
 
 
 @command(
@@ -22,24 +18,15 @@ from holmes_fit.cli.output import FAILED, Output, rows
     "holmes-fit plan --protocol protocols/my_task.toml --trials 200,400 --people 100 --dask tcp://lab3:8786",
 )
 def plan(
-    protocol: ProtocolName,
-    trials: Annotated[str, typer.Option(metavar="N,N,...", show_default=False, help="Numbers of trials to compare.")],
-    subjects: Annotated[
-        str, typer.Option(metavar="N,N,...", help="Numbers of participants to compare.")
-    ] = "10,20,40,80",
-    models: Models = "flat,holmes",
-    people: Annotated[
-        int, typer.Option(metavar="N", help="People simulated from each model for each number of trials.")
-    ] = 24,
-    preset: FitPreset = None,
-    quick: Annotated[bool, typer.Option("--quick", help="A first look: the preset quick.")] = False,
-    out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="A folder, or one to go on in; runs/plan_PROTOCOL by default.")
-    ] = None,
-    seed: Seed = 0,
-    workers: Workers = None,
-    dask: Dask = None,
+    protocol: options.ProtocolName,
+    trials: Annotated[str, option("N,N,...", "Numbers of trials to compare.", show_default=False)],
+    subjects: Annotated[str, option("N,N,...", "Numbers of participants to compare.")] = "10,20,40,80",
+    models: options.Models = "flat,holmes",
+    people: Annotated[int, option("N", "People simulated from each model for each number of trials.")] = 24,
     *,
+    effort: options.Effort,
+    out: Annotated[Path | None, option("DIR", "A folder, or one to go on in; runs/plan_PROTOCOL by default.")] = None,
+    work: options.Work,
     say: Output,
 ) -> None:
     """Say how many trials and participants a study needs.
@@ -50,35 +37,25 @@ def plan(
     nothing. Numbers of trials can be added later with the same --out, if those that were there are given again: they
     are not fitted anew. Stopped at any moment, the same command goes on where it was.
     """
-    from holmes_fit.cli.fit_text import stopped
-    from holmes_fit.cli.plan_text import beginning
-    from holmes_fit.fitting.cohort import lost_text
-    from holmes_fit.studies.planning.question import ask
-    from holmes_fit.studies.planning.study import StudyPlan, carry_out_plan, missing_fits
+    from holmes_fit.cli.long_work import LongWork
+    from holmes_fit.cli.study_text import plan_beginning
+    from holmes_fit.studies.planning.study import plan as plan_study
 
-    if quick and preset is not None:
-        raise typer.BadParameter("--quick is a preset itself, and has no meaning with --preset")
-    question = ask(
+    preset = effort.chosen() or "default"
+    folder = out or _default_folder(protocol, effort.quick)
+    found = plan_study(
         protocol,
         _numbers(trials),
         _numbers(subjects),
-        models=[name.strip() for name in models.split(",")],
+        out=folder,
+        models=options.names_in(models) or (),
         people=people,
-        preset="quick" if quick else preset or "default",
-        seed=seed,
-        workers=workers,
-        dask=dask,
+        preset=preset,
+        seed=work.seed,
+        workers=work.workers,
+        dask=work.dask,
+        progress=LongWork(say, folder, plan_beginning, work),
     )
-    folder = out or _default_folder(question.protocol.name, quick)
-    say.when_stopped = stopped(folder)
-    with question.open(folder, shlex.join(["holmes-fit", *sys.argv[1:]])) as run:
-        say.note(beginning(question, missing_fits(question, run), workers, dask))
-        with progress_bar("fitting", say.quiet, lines=True) as progress:
-            lost = carry_out_plan(question, run, workers=workers, dask=dask, progress=progress)
-    if lost:
-        say.fail(lost_text(lost))
-        raise typer.Exit(FAILED)
-    found = StudyPlan(run)
     say.found(
         found.summary.rstrip("\n"),
         words=found.recommendation,
@@ -92,9 +69,15 @@ def plan(
 
 def _numbers(text: str) -> list[int]:
     """Return the numbers in a text such as ``80,160``; what is none is refused where it is used."""
-    return [as_number(part.strip()) for part in text.split(",")]  # type: ignore[misc]
+    return [options.as_number(part.strip()) for part in text.split(",")]  # type: ignore[misc]
 
 
 def _default_folder(protocol: str, quick: bool) -> Path:
-    name = re.sub(r"[^\w-]+", "_", protocol)
+    from holmes_fit._support.errors import InputError
+    from holmes_fit.trials.protocols.catalogue import load_protocol
+
+    try:
+        name = re.sub(r"[^\w-]+", "_", load_protocol(protocol).name)
+    except InputError:  # which is said with whatever else is wrong
+        name = ""
     return Path("runs") / f"plan_{name}{'_quick' if quick else ''}"

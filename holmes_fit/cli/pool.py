@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from holmes_fit._support.progress import progress_bars
+from holmes_fit.cli import options
 from holmes_fit.cli.app import command
-from holmes_fit.cli.options import LeaveOut, PoolingPreset, RunFolder, Seed, Workers, complete_models, pooling_of
+from holmes_fit.cli.options import option
 from holmes_fit.cli.output import Output, rows, shell
+from holmes_fit.cli.pooling_text import not_converged, unchanged
 
 TABLES = ("group.csv", "pooled.csv", "pooling.csv", "pooling_prior.csv")
 
@@ -20,22 +20,15 @@ TABLES = ("group.csv", "pooled.csv", "pooling.csv", "pooling_prior.csv")
     "holmes-fit pool runs/pilot --models holmes --leave-out s07",
 )
 def pool(
-    run: RunFolder,
+    run: options.RunFolder,
     models: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME,...", help="Some of the run's models; all by default.", autocompletion=complete_models
-        ),
+        str | None, option("NAME,...", "Some of the run's models; all by default.", complete=options.complete_models)
     ] = None,
     formula: Annotated[
-        list[str] | None,
-        typer.Option(metavar="F", help="A parameter's mean by covariates, as 'alpha ~ group'; can be repeated."),
+        list[str] | None, option("F", "A parameter's mean by covariates, as 'alpha ~ group'; can be repeated.")
     ] = None,
-    leave_out: LeaveOut = None,
-    preset: PoolingPreset = "default",
-    seed: Seed = 0,
-    workers: Workers = None,
     *,
+    pooling: options.Pooling,
     say: Output,
 ) -> None:
     """Pool people: what they have in common, and each in that light.
@@ -46,23 +39,24 @@ def pool(
     not sampled again. Ends with 3 if the chains have not converged.
     """
     from holmes_fit.groups.pooling.behaviour import behaviour_in_words
-    from holmes_fit.groups.pooling.lattices import fitted_models
-    from holmes_fit.groups.pooling.results import BEHAVIOUR, checks_row, group_table, in_words
+    from holmes_fit.groups.pooling.results import BEHAVIOUR, in_words
     from holmes_fit.groups.pooling.results import pool as pool_run
+    from holmes_fit.groups.pooling.tables import checks_row
+    from holmes_fit.runs.fitted import fitted_run
     from holmes_fit.runs.folder import read_run
 
-    prior, sampling = pooling_of(preset, seed, workers)
+    prior, sampling = options.pooling_of(pooling.preset, pooling.seed, pooling.workers)
     with progress_bars(say.quiet) as begin:
         found = pool_run(
             run,
-            None if models is None else [name.strip() for name in models.split(",")],
+            options.names_in(models),
             formulas=formula or (),
-            leave_out=leave_out or (),
+            leave_out=pooling.leave_out or (),
             prior=prior,
             sampling=sampling,
             progress=begin,
         )
-    behaviour = read_run(run).read_table(BEHAVIOUR, ("warning",)).fillna({"warning": ""}) if formula else None
+    behaviour = read_run(run).read_table(BEHAVIOUR) if formula else None
     words = in_words(found) if behaviour is None else f"{in_words(found)}\n\n{behaviour_in_words(behaviour)}"
     kept = [name for name, each in found.items() if not each.is_new]
     if kept:
@@ -72,7 +66,7 @@ def pool(
         words=words,
         folder=run,
         models=[checks_row(each) for each in found.values()],
-        group=[row for each in found.values() for row in rows(group_table(each))],
+        group=[row for each in found.values() for row in rows(each.group)],
         behaviour=[] if behaviour is None else rows(behaviour),
     )
     tables = [*TABLES, *([BEHAVIOUR] if formula else []), *(f"pool_{name}.nc" for name in found)]
@@ -80,18 +74,5 @@ def pool(
     failed = [name for name, each in found.items() if each.diagnostics.warnings]
     if failed:
         say.warn(not_converged(failed, sampling.draws))
-    compare = [shell("compare", run)] if len(fitted_models(read_run(run))) > 1 else []
+    compare = [shell("compare", run)] if len(fitted_run(run).models) > 1 else []
     say.next(*compare, shell("report", run, "--out", f"{run}.pdf"))
-
-
-def unchanged(what: list[str]) -> str:
-    """Say that nothing was sampled again."""
-    return f"Not sampled again, as nothing has changed: {', '.join(what)}."
-
-
-def not_converged(what: list[str], draws: int) -> str:
-    """Say what to do when chains have not converged."""
-    return (
-        f"Not converged: {', '.join(what)}. Do not report these numbers. Take more draws: --preset careful, or a TOML "
-        f'file with base = "default", [pooling] and draws = {2 * draws}, whose path is given to --preset.'
-    )

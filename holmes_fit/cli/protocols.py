@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
+from holmes_fit.cli import options
 from holmes_fit.cli.app import app, command, examples, speaking
-from holmes_fit.cli.options import Force, shipped
+from holmes_fit.cli.options import option
 from holmes_fit.cli.output import Output
 
 protocols = typer.Typer(
@@ -44,13 +45,11 @@ def show(
         typer.Argument(
             metavar="NAME",
             help="A shipped protocol, or the path of a TOML.",
-            autocompletion=shipped("protocols"),
+            autocompletion=options.shipped("protocols"),
         ),
     ],
-    picture: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also draw the design: a .png, .pdf or .svg file.")
-    ] = None,
-    force: Force = False,
+    picture: Annotated[Path | None, option("FILE", "Also draw the design: a .png, .pdf or .svg file.")] = None,
+    force: options.Force = False,
     *,
     say: Output,
 ) -> None:
@@ -60,7 +59,7 @@ def show(
     protocol = load_protocol(name)
     if picture is not None:
         from holmes_fit._support.atomic import check_outputs
-        from holmes_fit.reporting.design_picture import PICTURE_SUFFIXES, save_design
+        from holmes_fit.reporting.figures.design import PICTURE_SUFFIXES, save_design
 
         check_outputs([picture], force, PICTURE_SUFFIXES)
         save_design(protocol, picture)

@@ -2,47 +2,30 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from holmes_fit._support.progress import progress_bar
+from holmes_fit.cli import options
 from holmes_fit.cli.app import command
-from holmes_fit.cli.options import (
-    Alpha,
-    BranchCounts,
-    Dask,
-    DepthScale,
-    MaxBranches,
-    MaxDepth,
-    Omega,
-    Param,
-    Participants,
-    Particles,
-    Resampling,
-    Seed,
-    StickyBy,
-    Workers,
-    complete_models,
-    given_values,
-    numbers_by_name,
-    observer_of,
-    shipped,
-)
-from holmes_fit.cli.output import FAILED, Output, rows, shell
+from holmes_fit.cli.options import option
+from holmes_fit.cli.output import Output, rows, shell
 
-TABLES = (
-    "recovery.csv",
-    "recovery_people.csv",
-    "confusion.csv",
-    "model_recovery.csv",
-    "power.csv",
-    "sbc_summary.csv",
-    "recovery_summary.txt",
-)
+NAMES = ("recovery", "recovery_people", "confusion", "model_recovery", "power", "sbc_summary")
+TABLES = (*(f"{name}.csv" for name in NAMES), "recovery_summary.txt")
+
+
+@dataclass(frozen=True)
+class EffortOfRun(options.Effort):
+    """The same, where a run has a preset already."""
+
+    preset: Annotated[
+        str | None,
+        option("NAME", "default, quick, careful, or a TOML; that of RUN with --from.", complete=options.PRESETS),
+    ] = None
 
 
 @command(
@@ -54,66 +37,29 @@ TABLES = (
 def recover(
     protocol: Annotated[
         str | None,
-        typer.Option(
-            metavar="P",
-            help="Trials of a protocol: a shipped one, or the path of a TOML.",
-            autocompletion=shipped("protocols"),
-        ),
+        option("P", "Trials of a protocol: a shipped one, or the path of a TOML.", complete=options.PROTOCOLS),
     ] = None,
     like: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="DATA", help="The trials of people in a CSV, or a folder; can be repeated."),
+        list[Path] | None, option("DATA", "The trials of people in a CSV, or a folder; can be repeated.")
     ] = None,
-    participants: Participants = None,
-    from_run: Annotated[
-        Path | None, typer.Option("--from", metavar="RUN", help="The trials and parameters of a fitted run.")
-    ] = None,
+    participants: options.Participants = None,
+    from_run: Annotated[Path | None, option("RUN", "The trials and parameters of a fitted run.", "--from")] = None,
     out: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="A new folder, or one to go on in after a stop; RUN/recovery with --from."),
+        Path | None, option("DIR", "A new folder, or one to go on in after a stop; RUN/recovery with --from.")
     ] = None,
     models: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME,...",
-            help="The models; flat,holmes or those of RUN by default.",
-            autocompletion=complete_models,
-        ),
+        option("NAME,...", "The models; flat,holmes or those of RUN by default.", complete=options.complete_models),
     ] = None,
-    subjects: Annotated[
-        int | None, typer.Option(metavar="N", help="People from each model; 100, or as many as RUN has.")
-    ] = None,
-    groups: Annotated[
-        int, typer.Option(metavar="N", help="Small cohorts of each model that calibrate pooling; 200 say much.")
-    ] = 0,
-    preset: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="default, quick, careful, or a TOML; that of RUN with --from.",
-            autocompletion=shipped("fitting"),
-        ),
-    ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="A first look: the preset quick.")] = False,
-    fix: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="A parameter that is not fitted; can be repeated.")
-    ] = None,
-    alpha: Alpha = None,
-    omega: Omega = None,
-    depth_scale: DepthScale = None,
-    beta: Annotated[str | None, typer.Option(metavar="VALUE", help="How strictly choices follow predictions.")] = None,
-    lapse: Annotated[str | None, typer.Option(metavar="VALUE", help="Proportion of random choices.")] = None,
-    param: Param = None,
-    seed: Seed = 0,
-    workers: Workers = None,
-    dask: Dask = None,
-    particles: Particles = 200,
-    resampling: Resampling = "systematic",
-    branch_counts: BranchCounts = "particle",
-    sticky_by: StickyBy = "branch",
-    max_depth: MaxDepth = 20,
-    max_branches: MaxBranches = 20,
+    subjects: Annotated[int | None, option("N", "People from each model; 100, or as many as RUN has.")] = None,
+    groups: Annotated[int, option("N", "Small cohorts of each model that calibrate pooling; 200 say much.")] = 0,
     *,
+    effort: EffortOfRun,
+    fix: options.Fix = None,
+    values: options.Values,
+    param: options.Param = None,
+    work: options.Work,
+    filters: options.Filters,
     say: Output,
 ) -> None:
     """Simulate people, fit them, and compare the fits with the truth.
@@ -127,70 +73,59 @@ def recover(
     sbc.csv (calibration), figures, and more. from_MODEL is the run folder of those simulated from a model. Stopped at
     any moment, the same command goes on where it was.
     """
-    from holmes_fit.cli.fit_text import stopped
-    from holmes_fit.cli.recover_text import beginning, ending, failure_lines
-    from holmes_fit.fitting.cohort import check_workers, lost_text
+    from holmes_fit.cli.long_work import LongWork
+    from holmes_fit.cli.study_text import failure_lines, recover_beginning, recover_ending
     from holmes_fit.models.registry import Observer
-    from holmes_fit.studies.recovery.plan import plan_recovery
-    from holmes_fit.studies.recovery.study import Recovery, carry_out_study, default_folder
-    from holmes_fit.studies.recovery.words import in_words
+    from holmes_fit.studies.recovery.findings import in_words
+    from holmes_fit.studies.recovery.study import default_folder
+    from holmes_fit.studies.recovery.study import recover as recover_study
     from holmes_fit.trials.reading import read_cohort
 
-    if quick and preset is not None:
-        raise typer.BadParameter("--quick is a preset itself, and has no meaning with --preset")
-    if from_run is not None and (protocol is not None or like):
-        raise typer.BadParameter("--from RUN has its own trials, and has no meaning with --protocol or --like")
-    if from_run is None and protocol is None:
+    preset, observer, population = effort.chosen(), filters.observer(), values.given(param)
+    if from_run is not None:
+        _check_run_alone(protocol is not None or like, observer != Observer(), list(population))
+    elif protocol is None:
         raise typer.BadParameter("say whose trials: --protocol P, --like DATA --protocol P, or --from RUN")
     if participants is not None and not like:
         raise typer.BadParameter("--participants are those of --like DATA, and have no meaning without it")
     if from_run is None and out is None:
         raise typer.BadParameter("--out DIR is needed without --from")
-    observer = observer_of(particles, resampling, branch_counts, sticky_by, max_depth, max_branches)
-    if from_run is not None and observer != Observer():
-        raise typer.BadParameter("--from RUN has its own observers; --particles and the like cannot be given")
-    values = given_values(
-        {"alpha": alpha, "omega": omega, "depth_scale": depth_scale, "beta": beta, "lapse": lapse}, param
-    )
-    if from_run is not None and values:
-        raise typer.BadParameter(f"--from RUN has its own parameters; {', '.join(values)} cannot be given")
     folder = Path(default_folder(out, from_run))
-    say.when_stopped = stopped(folder)
-    plan = plan_recovery(
+    watcher = LongWork(say, folder, recover_beginning, work)
+    study = recover_study(
         None if like else protocol,
         like=read_cohort(like, protocol, participants) if like and protocol else None,
         from_run=from_run,
-        models=None if models is None else [name.strip() for name in models.split(",")],
+        models=options.names_in(models),
         subjects=subjects,
         groups=groups,
-        preset="quick" if quick else preset,
-        fix=numbers_by_name(",".join(fix) if fix else None, "--fix"),
-        population=values,
-        seed=seed,
+        out=folder,
+        preset=preset,
+        fix=options.fixed_values(fix),
+        population=population,
+        seed=work.seed,
         observer=None if from_run is not None else observer,
+        workers=work.workers,
+        dask=work.dask,
+        progress=watcher,
     )
-    check_workers(workers, dask)
-    with plan.open(folder, shlex.join(["holmes-fit", *sys.argv[1:]])) as run:
-        say.note(beginning(plan, run, workers, dask))
-        with progress_bar("recovering", say.quiet, lines=True) as progress:
-            lost = carry_out_study(plan, run, workers=workers, dask=dask, progress=progress)
-    if lost:
-        say.fail(lost_text(lost))
-        raise typer.Exit(FAILED)
-    study = Recovery(run)
-    say.found(
-        ending(study),
-        words=in_words(study),
-        folder=folder,
-        label=study.label,
-        parameters=rows(study.parameters),
-        confusion=rows(study.confusion),
-        models=rows(study.model_recovery),
-        calibration=rows(study.sbc_summary),
-    )
+    about: dict[str, object] = {"words": in_words(study), "folder": folder, "label": study.label}
+    tables = {"parameters": study.parameters, "confusion": study.confusion}
+    tables |= {"models": study.model_recovery, "calibration": study.sbc_summary}
+    say.found(recover_ending(study), **about, **{name: rows(table) for name, table in tables.items()})
     say.wrote(*(folder / name for name in TABLES), *study.figures, silently=True)
     for line in failure_lines(study):
         say.warn(line)
     if from_run is not None:
         elsewhere = [] if out is None else ["--recovery", out]
         say.next(shell("report", from_run, *elsewhere, "--out", f"{from_run}.pdf"))
+
+
+def _check_run_alone(trials: object, observer: bool, population: Sequence[str]) -> None:
+    """Refuse what a run says already."""
+    if trials:
+        raise typer.BadParameter("--from RUN has its own trials, and has no meaning with --protocol or --like")
+    if observer:
+        raise typer.BadParameter("--from RUN has its own observers; --particles and the like cannot be given")
+    if population:
+        raise typer.BadParameter(f"--from RUN has its own parameters; {', '.join(population)} cannot be given")

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from holmes_fit._support.errors import plain
+from holmes_fit.cli import options
 from holmes_fit.cli.app import command
-from holmes_fit.cli.options import Force, RunFolder, shipped
+from holmes_fit.cli.options import option
 from holmes_fit.cli.output import Output
 
 
@@ -20,32 +19,23 @@ from holmes_fit.cli.output import Output
     "holmes-fit report runs/pilot --out short.pdf --pages summary,comparison --figures figures",
 )
 def report(
-    run: RunFolder,
-    out: Annotated[Path, typer.Option(metavar="FILE", help="The PDF.")] = Path("cohort.pdf"),
-    by: Annotated[
-        str | None, typer.Option(metavar="COVARIATE", help="One PDF for each value of a covariate, such as group.")
-    ] = None,
-    pages: Annotated[
-        str | None, typer.Option(metavar="NAME,NAME", help="Some of its pages, such as summary,comparison,people.")
-    ] = None,
+    run: options.RunFolder,
+    out: Annotated[Path, option("FILE", "The PDF.")] = Path("cohort.pdf"),
+    by: Annotated[str | None, option("COVARIATE", "One PDF for each value of a covariate, such as group.")] = None,
+    pages: Annotated[str | None, option("NAME,NAME", "Some of its pages, such as summary,comparison,people.")] = None,
     preset: Annotated[
         str,
-        typer.Option(
-            metavar="NAME",
-            help="What goes into it: a shipped preset, or the path of a TOML.",
-            autocompletion=shipped("reports"),
+        option(
+            "NAME", "What goes into it: a shipped preset, or the path of a TOML.", complete=options.shipped("reports")
         ),
     ] = "default",
     figures: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR", help="Also each figure as PNG and SVG, and what it shows as CSV, into a new folder."
-        ),
+        Path | None, option("DIR", "Also each figure as PNG and SVG, and what it shows as CSV, into a new folder.")
     ] = None,
     recovery: Annotated[
-        Path | None, typer.Option(metavar="REC", help="A recovery study of the same design; RUN/recovery by default.")
+        Path | None, option("REC", "A recovery study of the same design; RUN/recovery by default.")
     ] = None,
-    force: Force = False,
+    force: options.Force = False,
     *,
     say: Output,
 ) -> None:
@@ -53,9 +43,9 @@ def report(
 
     Pages whose results the run does not have are left out, and the report says so. The same run gives the same bytes.
     """
-    from holmes_fit.reporting.cohort.summary import headlines
-    from holmes_fit.reporting.cohort.writing import read_data
-    from holmes_fit.reporting.cohort.writing import report as write_report
+    from holmes_fit.reporting.run_data import read_data
+    from holmes_fit.reporting.sections.summary import headlines
+    from holmes_fit.reporting.writing import report as write_report
 
     chosen = None if pages is None else [name.strip() for name in pages.split(",")]
     written = write_report(

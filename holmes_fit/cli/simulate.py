@@ -8,26 +8,9 @@ from typing import Annotated
 import typer
 
 from holmes_fit._support.progress import progress_bar
+from holmes_fit.cli import options
 from holmes_fit.cli.app import command
-from holmes_fit.cli.options import (
-    Alpha,
-    BranchCounts,
-    DepthScale,
-    Force,
-    MaxBranches,
-    MaxDepth,
-    Omega,
-    Param,
-    Particles,
-    ProtocolName,
-    Resampling,
-    Seed,
-    StickyBy,
-    complete_model,
-    given_values,
-    numbers_by_name,
-    observer_of,
-)
+from holmes_fit.cli.options import option
 from holmes_fit.cli.output import Output, shell
 
 
@@ -39,33 +22,21 @@ from holmes_fit.cli.output import Output, shell
     "    --omega 0.3 --param patient.omega=1.2 --out cohort.csv",
 )
 def simulate(
-    protocol: ProtocolName,
-    out: Annotated[Path, typer.Option(metavar="FILE", show_default=False, help="The CSV; the truth goes beside it.")],
+    protocol: options.ProtocolName,
+    out: Annotated[Path, option("FILE", "The CSV; the truth goes beside it.", show_default=False)],
     model: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Everyone's model; holmes by default.", autocompletion=complete_model),
+        str | None, option("NAME", "Everyone's model; holmes by default.", complete=options.complete_model)
     ] = None,
-    mix: Annotated[
-        str | None, typer.Option(metavar="MODEL=SHARE,...", help="Instead: each person's model is drawn.")
-    ] = None,
-    subjects: Annotated[int | None, typer.Option(metavar="N", help="Number of people; 20 by default.")] = None,
-    groups: Annotated[str | None, typer.Option(metavar="GROUP=N,...", help="Instead: people in each group.")] = None,
-    alpha: Alpha = None,
-    omega: Omega = None,
-    depth_scale: DepthScale = None,
-    beta: Annotated[str | None, typer.Option(metavar="VALUE", help="How strictly choices follow predictions.")] = None,
-    lapse: Annotated[str | None, typer.Option(metavar="VALUE", help="Proportion of random choices.")] = None,
-    param: Param = None,
-    missed: Annotated[float, typer.Option(help="Probability that an answer is missed.")] = 0.0,
-    seed: Seed = 0,
-    particles: Particles = 200,
-    resampling: Resampling = "systematic",
-    branch_counts: BranchCounts = "particle",
-    sticky_by: StickyBy = "branch",
-    max_depth: MaxDepth = 20,
-    max_branches: MaxBranches = 20,
-    force: Force = False,
+    mix: Annotated[str | None, option("MODEL=SHARE,...", "Instead: each person's model is drawn.")] = None,
+    subjects: Annotated[int | None, option("N", "Number of people; 20 by default.")] = None,
+    groups: Annotated[str | None, option("GROUP=N,...", "Instead: people in each group.")] = None,
     *,
+    values: options.Values,
+    param: options.Param = None,
+    missed: Annotated[float, typer.Option(help="Probability that an answer is missed.")] = 0.0,
+    seed: options.Seed = 0,
+    filters: options.Filters,
+    force: options.Force = False,
     say: Output,
 ) -> None:
     """Simulate people with known parameters.
@@ -80,24 +51,24 @@ def simulate(
     from holmes_fit.studies.simulation.people import simulate as make
     from holmes_fit.studies.simulation.people import write_simulation
 
-    for option, value, other in (("--model", model, mix), ("--subjects", subjects, groups)):
-        if value is not None and other is not None:
-            raise typer.BadParameter(f"{option} has no meaning with {'--mix' if option == '--model' else '--groups'}")
+    if model is not None and mix is not None:
+        raise typer.BadParameter("--model has no meaning with --mix")
+    if subjects is not None and groups is not None:
+        raise typer.BadParameter("--subjects has no meaning with --groups")
     check_outputs([out], force)
     outputs = [out, out.with_suffix(".truth.csv")]
     check_outputs(outputs, force)
-    named = {"alpha": alpha, "omega": omega, "depth_scale": depth_scale, "beta": beta, "lapse": lapse}
     with progress_bar("simulating", say.quiet) as progress:
         simulation = make(
             protocol,
             model or "holmes",
             20 if subjects is None else subjects,
-            given_values(named, param),
-            mix=numbers_by_name(mix, "--mix"),
-            groups=numbers_by_name(groups, "--groups"),  # type: ignore[arg-type]  # refused there if not whole
+            values.given(param),
+            mix=options.numbers_by_name(mix, "--mix"),
+            groups=options.numbers_by_name(groups, "--groups"),  # type: ignore[arg-type]  # refused there if not whole
             missed=missed,
             seed=seed,
-            observer=observer_of(particles, resampling, branch_counts, sticky_by, max_depth, max_branches),
+            observer=filters.observer(),
             progress=progress,
         )
     write_simulation(simulation, *outputs)

@@ -5,25 +5,25 @@ from __future__ import annotations
 import atexit
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import Any
 
 import numpy as np
 
 from holmes_fit._support.errors import HolmesFitError, InputError, Problems, plain
-from holmes_fit._support.progress import OnProgress, watched
+from holmes_fit._support.progress import OnProgress, Watched, begun_with, watched
 from holmes_fit.fitting.lattice.task import Task
 from holmes_fit.fitting.person import PersonFit, fit_person
-from holmes_fit.fitting.plan import Plan, plan_fit, protocol_text
-from holmes_fit.fitting.tables import TEXT_COLUMNS, write_tables
+from holmes_fit.fitting.request import Request, protocol_text, request_fit
+from holmes_fit.fitting.tables import write_tables
 from holmes_fit.models.registry import Observer, check_count
 from holmes_fit.runs.folder import Run, run_of
 from holmes_fit.runs.records import Key
-from holmes_fit.runs.results import RunResults
+from holmes_fit.runs.results import RunResults, StoredTable
 from holmes_fit.runs.workers.cluster import check_cluster
 from holmes_fit.runs.workers.pool import Failure
 from holmes_fit.runs.workers.processes import usable_cores
@@ -32,54 +32,24 @@ from holmes_fit.settings.preset import Preset
 from holmes_fit.trials.cohorts import MISSED, Cohort
 from holmes_fit.trials.writing import write_trials
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 # Exceptions that the same task may well be spared another time: it is left undone, not recorded as impossible.
 WORTH_ANOTHER_TRY = ("MemoryError", "OSError")
 
 
+class WorkLost(HolmesFitError):
+    """Processes have died every time that their work was tried; what else was done is kept."""
+
+
 @dataclass(frozen=True)
 class Fits(RunResults):
-    """The fits of a cohort, in their run folder. Tables are read from there when they are asked for.
+    """The fits of a cohort, in their run folder. Tables are read from there when they are asked for."""
 
-    Parameters
-    ----------
-    run
-        The run folder.
-    """
-
-    text_columns: ClassVar = TEXT_COLUMNS
-
-    @property
-    def parameters(self) -> pd.DataFrame:
-        """``fits.csv``: a row for each subject, model and parameter."""
-        return self._table("fits.csv")
-
-    @property
-    def models(self) -> pd.DataFrame:
-        """``models.csv``: a row for each subject and model."""
-        return self._table("models.csv")
-
-    @property
-    def trials(self) -> pd.DataFrame:
-        """``trials_fitted.csv``: predictions for each subject, trial and model, at the MAP."""
-        return self._table("trials_fitted.csv")
-
-    @property
-    def trees(self) -> pd.DataFrame:
-        """``trees.csv``: the inferred tree of each subject, restart and model, at the MAP."""
-        return self._table("trees.csv")
-
-    @property
-    def search(self) -> pd.DataFrame:
-        """``search.csv``: where the search from each start ended."""
-        return self._table("search.csv")
-
-    @property
-    def failures(self) -> pd.DataFrame:
-        """``failures.csv``: who could not be fitted with what, and why."""
-        return self._table("failures.csv")
+    parameters = StoredTable("fits.csv")
+    models = StoredTable("models.csv")
+    trials = StoredTable("trials_fitted.csv")
+    trees = StoredTable("trees.csv")
+    search = StoredTable("search.csv")
+    failures = StoredTable("failures.csv")
 
 
 def fit(
@@ -93,7 +63,7 @@ def fit(
     observer: Observer | None = None,
     workers: int | None = None,
     dask: str | None = None,
-    progress: OnProgress | bool = True,
+    progress: Watched = True,
 ) -> Fits:
     """Fit everyone in a cohort with every model.
 
@@ -153,13 +123,10 @@ def fit(
     >>> fits.label
     'a first look...'
     """
-    plan = plan_fit(cohort, models, preset=preset, fix=fix, seed=seed, observer=observer)
+    request = request_fit(cohort, models, preset=preset, fix=fix, seed=seed, observer=observer)
     check_workers(workers, dask)
-    with plan.open(_temporary_folder() if out is None else out) as run, watched(progress, "fitting") as told:
-        lost = carry_out(plan, run, run.progress().missing, workers=workers, dask=dask, progress=told)
-    if lost:
-        raise HolmesFitError(lost_text(lost))
-    return Fits(run)
+    folder = _temporary_folder() if out is None else out
+    return Fits(do_in(folder, request, carry_out, ("fit", "fitting"), progress, workers=workers, dask=dask))
 
 
 def read_fits(folder: str | PathLike[str]) -> Fits:
@@ -200,41 +167,47 @@ def check_workers(workers: int | None, dask: str | None = None) -> None:
         check_cluster(dask)
 
 
+def do_in(
+    folder: str | PathLike[str],
+    work: Any,
+    carry_out: Callable[..., Mapping[Key, Failure]],
+    names: tuple[str, str],
+    progress: Watched,
+    **workers: Any,
+) -> Run:
+    """Open the folder of planned work and carry it out, for whoever follows it: a Python user, or a command.
+
+    ``names`` are those of the function that is asked for it, and of what is done.
+    """
+    function, label = names
+    command = begun_with(progress, f"holmes_fit.{function}")
+    with work.open(folder, command) as run, watched(progress, label, work, run) as told:
+        lost = carry_out(work, run, progress=told, **workers)
+    if lost:
+        died = ((subject, model, failure.message) for (model, subject), failure in lost.items())
+        named = "; ".join(f"{plain(subject)} with {model} ({plain(why, 200)})" for subject, model, why in died)
+        again = "The same command tries them again; it may need more memory."
+        raise WorkLost(f"Not done, as their processes died: {named}. {again}")
+    return run
+
+
 def carry_out(
-    plan: Plan,
+    request: Request,
     run: Run,
-    missing: Sequence[Key],
     *,
     workers: int | None = None,
     dask: str | None = None,
     progress: OnProgress | None = None,
 ) -> dict[Key, Failure]:
-    """Fit who is missing, then write all tables.
-
-    Parameters
-    ----------
-    plan
-        What is to be done.
-    run
-        Its run folder, open.
-    missing
-        The keys of the records that are not there.
-    workers, dask, progress
-        As for :func:`fit`.
-
-    Returns
-    -------
-    dict
-        The pieces of work whose processes died, which another run may try again.
-    """
-    _write_data(plan.cohort, run)
-    wanted = set(missing)
-    todo = [key for key in plan.keys if key in wanted]
+    """Fit who is missing, then write all tables; return those whose processes died, which can be tried again."""
+    _write_data(request.cohort, run)
+    wanted = set(run.progress().missing)
+    todo = [key for key in request.keys if key in wanted]
     lost = {}
     done, total = len(run.manifest.keys) - len(todo), len(run.manifest.keys)
     if progress is not None:
         progress(done, total)
-    tasks = ((plan.task(key), plan.preset) for key in todo)
+    tasks = ((request.task(key), request.preset) for key in todo)
     with closing(do_all(_fit_one, tasks, workers=_useful_workers(workers, len(todo)), dask=dask)) as results:
         for number, result in results if todo else ():
             if isinstance(result, Failure) and (result.lost or result.kind in WORTH_ANOTHER_TRY):
@@ -244,7 +217,7 @@ def carry_out(
             done += 1
             if progress is not None:
                 progress(done, total)
-    write_tables(plan, run)
+    write_tables(request, run)
     return lost
 
 
@@ -279,11 +252,3 @@ def _write_data(cohort: Cohort, run: Run) -> None:
         path.write_text(protocol_text(cohort), encoding="utf-8")
     run.write_table("subjects.csv", cohort.subjects)
     run.write_table("exclusions.csv", cohort.exclusions)
-
-
-def lost_text(lost: Mapping[Key, Failure]) -> str:
-    """Say which pieces of work are not done because their processes died."""
-    named = "; ".join(
-        f"{plain(subject)} with {model} ({plain(lost[model, subject].message, 200)})" for model, subject in lost
-    )
-    return f"Not done, as their processes died: {named}. The same command tries them again; it may need more memory."

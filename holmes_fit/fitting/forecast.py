@@ -9,7 +9,7 @@ from holmes_fit.fitting.lattice.explored import Explored
 from holmes_fit.fitting.lattice.nodes import Node, first_nodes, grid_nodes
 from holmes_fit.fitting.lattice.task import SEARCH, Task
 from holmes_fit.fitting.optimum import FINALISTS, GOALS, SCORE_BATCHES, SELECTION_FACTOR, solve
-from holmes_fit.fitting.plan import Plan
+from holmes_fit.fitting.request import Request
 from holmes_fit.likelihood.traces import Replicates
 from holmes_fit.runs.records import Key
 from holmes_fit.settings.preset import Preset
@@ -17,7 +17,7 @@ from holmes_fit.settings.preset import Preset
 SETS_AND_WHOLE = 2.5  # as much work as for all filters together, where sets are computed at the nodes that matter
 
 
-def seconds_of_work(plan: Plan, missing: Iterable[Key]) -> float:
+def seconds_of_work(request: Request, missing: Iterable[Key]) -> float:
     """Return about how many seconds the missing fits take on one core of this machine.
 
     One person is timed for each model; others cost in proportion to their trials.
@@ -27,9 +27,9 @@ def seconds_of_work(plan: Plan, missing: Iterable[Key]) -> float:
         by_model.setdefault(model, []).append(subject)
     total = 0.0
     for name, subjects in by_model.items():
-        task = plan.task((name, subjects[0]))
-        trials = sum(_n_trials(plan.task((name, subject))) for subject in subjects)
-        total += _seconds(task, plan.preset) * trials / _n_trials(task)
+        task = request.task((name, subjects[0]))
+        trials = sum(_n_trials(request.task((name, subject))) for subject in subjects)
+        total += _seconds(task, request.preset) * trials / _n_trials(task)
     return total
 
 

@@ -16,13 +16,14 @@ from scipy.interpolate import CubicSpline
 from scipy.optimize import minimize
 
 from holmes_fit.fitting.lattice.explored import Explored
-from holmes_fit.fitting.lattice.nodes import ResponseNodes
+from holmes_fit.fitting.lattice.nodes import ResponseNodes, node_position
 from holmes_fit.fitting.lattice.posterior import Posterior
 from holmes_fit.fitting.lattice.task import SCORE, SEARCH, SELECTION, Task
-from holmes_fit.fitting.search import Evaluation, Method, SearchResult, maximise
+from holmes_fit.fitting.search import Evaluation, SearchResult, maximise
 from holmes_fit.likelihood.answers import ChoiceLikelihood, Response, likelihood_of
 from holmes_fit.likelihood.traces import Replicates, Traces
 from holmes_fit.settings.spaces import FreeParameter
+from holmes_fit.settings.tables import SearchSettings
 
 Goal = Literal["ml", "map"]
 GOALS: tuple[Goal, ...] = ("ml", "map")
@@ -32,15 +33,6 @@ SELECTION_FACTOR = 2  # ... on so many times the replicates of the search
 SCORE_BATCHES = 8  # the winner's score is measured in so many batches of R replicates
 KNOTS = 129
 STEP = 1e-4  # on the scales of search, over which slopes are measured
-
-
-@dataclass(frozen=True)
-class Effort:
-    """How a search is done: the optimiser, how many points it may try for both goals, and from how many starts."""
-
-    method: Method
-    evaluations: int
-    starts: int
 
 
 class Point(NamedTuple):
@@ -53,45 +45,26 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True)
 class Optimum:
-    """The winner of one search, and how the search went.
+    """The winner of one search, and how the search went."""
 
-    Parameters
-    ----------
-    point
-        The winner, with its value on the draws of the selection.
-    ends
-        Where each start ended, with the values of the search's own draws: convergence over starts.
-    """
-
-    point: Point
+    point: Point  # the winner, with its value on the draws of the selection
+    # Where each start ended, with the values of the search's own draws: convergence over starts
     ends: tuple[Evaluation, ...]
 
 
 @dataclass(frozen=True)
 class Score:
-    """A point's likelihood on fresh draws.
+    """A point's likelihood on fresh draws."""
 
-    Parameters
-    ----------
-    traces, likelihood
-        All batches together.
-    log_likelihood, error
-        Its logarithm at the point, and the SD of its Monte Carlo error.
-    batch_sd
-        The SD over independent batches of R replicates: the noise of one evaluation.
-    effective_replicates
-        How many of the R replicates of a batch carry its mean, on average.
-    """
-
-    traces: Traces
+    traces: Traces  # all batches together
     likelihood: ChoiceLikelihood
-    log_likelihood: float
+    log_likelihood: float  # its logarithm at the point, and the SD of its Monte Carlo error
     error: float
-    batch_sd: float
-    effective_replicates: float
+    batch_sd: float  # the SD over independent batches of R replicates: the noise of one evaluation
+    effective_replicates: float  # how many of the R replicates of a batch carry its mean, on average
 
 
-def find_optima(explored: Explored, posterior: Posterior, effort: Effort) -> dict[Goal, Optimum]:
+def find_optima(explored: Explored, posterior: Posterior, effort: SearchSettings) -> dict[Goal, Optimum]:
     """Search for the maximum of the likelihood and of the posterior from the best nodes."""
     profile = _Profile(explored)
     starts = _best_nodes(explored.task, posterior, effort.starts)
@@ -141,7 +114,7 @@ class _Profile:
     def __init__(self, explored: Explored):
         self.explored = explored
         self.task = explored.task
-        self.priors = [_PriorCurve(axis) for axis in self.task.space.response]
+        self.priors = [_prior_curve(axis) for axis in self.task.space.response]
         self.response = ResponseNodes(self.task)
         self.points: dict[bytes, dict[Goal, Point]] = {}
 
@@ -167,12 +140,10 @@ class _Profile:
         return sorted((point[goal] for point in self.points.values()), key=lambda point: -point.value)
 
 
-class _PriorCurve:
-    """The log prior of a response parameter, as a curve through many points of it."""
-
-    def __init__(self, axis: FreeParameter):
-        knots = np.linspace(axis.low, axis.high, KNOTS)
-        self.value = CubicSpline(knots, axis.log_density(knots))
+def _prior_curve(axis: FreeParameter) -> CubicSpline:
+    """Return the log prior of a response parameter, as a curve through many points of it."""
+    knots = np.linspace(axis.low, axis.high, KNOTS)
+    return CubicSpline(knots, axis.log_density(knots))
 
 
 def solve(
@@ -181,11 +152,11 @@ def solve(
     likelihood: ChoiceLikelihood,
     goal: Goal,
     response: ResponseNodes | None = None,
-    priors: list[_PriorCurve] | None = None,
+    priors: list[CubicSpline] | None = None,
 ) -> Point:
     """Find the best response parameters, given the traces: the best node of their grid, then uphill from there."""
     axes = task.space.response
-    curves = [_PriorCurve(axis) for axis in axes] if priors is None else priors
+    curves = [_prior_curve(axis) for axis in axes] if priors is None else priors
     offset = float(sum(axis.log_density(at) for axis, at in zip(task.space.learning, learning, strict=True)))
     offset = offset if goal == "map" else 0.0
     if not axes:
@@ -194,7 +165,7 @@ def solve(
     def downhill(position: NDArray[np.float64]) -> float:
         value = likelihood.at(task.response(position))
         if goal == "map":
-            value += sum(float(curve.value(at)) for curve, at in zip(curves, position, strict=True))
+            value += sum(float(curve(at)) for curve, at in zip(curves, position, strict=True))
         return -value
 
     start = _best_response(task, likelihood, goal, response or ResponseNodes(task))
@@ -213,7 +184,7 @@ def _best_response(
         for number, axis in enumerate(axes):
             surface = surface + axis.log_weights.reshape([-1 if i == number else 1 for i in range(len(axes))])
     node = np.unravel_index(np.argmax(surface), surface.shape)
-    return np.array([axis.positions[index] for axis, index in zip(axes, node, strict=True)])
+    return node_position(axes, node)
 
 
 def _best_nodes(task: Task, posterior: Posterior, count: int) -> list[NDArray[np.float64]]:
@@ -232,12 +203,11 @@ def _best_nodes(task: Task, posterior: Posterior, count: int) -> list[NDArray[np
             max(abs(a - b) for a, b in zip(node, other, strict=True)) > 2 for other in chosen
         ):
             chosen.append(node)
-    axes = task.space.learning
-    return [np.array([axis.positions[i] for axis, i in zip(axes, node, strict=True)]) for node in chosen]
+    return [node_position(task.space.learning, node) for node in chosen]
 
 
 def _search(
-    profile: _Profile, goal: Goal, starts: list[NDArray[np.float64]], evaluations: int, effort: Effort
+    profile: _Profile, goal: Goal, starts: list[NDArray[np.float64]], evaluations: int, effort: SearchSettings
 ) -> SearchResult:
     axes = profile.task.space.learning
     before = profile.n_evaluated

@@ -12,11 +12,12 @@ from holmes_fit.fitting.lattice.explored import Explored
 from holmes_fit.fitting.lattice.exploring import explore
 from holmes_fit.fitting.lattice.posterior import Posterior, posterior_of
 from holmes_fit.fitting.lattice.task import SCORE, Task, natural
-from holmes_fit.fitting.optimum import Effort, Goal, Optimum, Point, Score, find_optima, score
+from holmes_fit.fitting.optimum import Goal, Optimum, Point, Score, find_optima, score
 from holmes_fit.likelihood.answers import likelihood_of
-from holmes_fit.models.cohort_traces import learner_key
 from holmes_fit.models.filters.lineage import tree_table
 from holmes_fit.models.registry import LatentCauseModel
+from holmes_fit.models.tracing import learner_key
+from holmes_fit.runs.knowledge import Marginal
 from holmes_fit.settings.preset import Preset
 from holmes_fit.settings.spaces import FreeParameter
 from holmes_fit.trials.cohorts import MISSED
@@ -67,8 +68,7 @@ def _fit(task: Task, preset: Preset) -> _Fitted:
     explored = explore(task, preset.likelihood.replicates)
     posterior = posterior_of(explored)
     evaluations = preset.search.evaluations if task.is_noisy else max(ENOUGH_IF_EXACT, preset.search.evaluations)
-    effort = Effort(preset.search.method, evaluations, preset.search.starts)
-    optima = find_optima(explored, posterior, effort)
+    optima = find_optima(explored, posterior, preset.search.model_copy(update={"evaluations": evaluations}))
     scores: dict[Goal, Score] = {goal: score(explored, optimum.point) for goal, optimum in optima.items()}
     if scores["map"].log_likelihood > scores["ml"].log_likelihood:  # on the same fresh draws: then it is the higher one
         optima["ml"], scores["ml"] = replace(optima["ml"], point=optima["map"].point), scores["map"]
@@ -134,37 +134,19 @@ def _parameter_facts(task: Task, fitted: _Fitted) -> list[dict[str, Any]]:
 
 
 def _posterior_facts(posterior: Posterior, number: int, axis: FreeParameter) -> dict[str, Any]:
-    mean, sd = posterior.moments(number)
-    lower, median, upper = posterior.quantiles(number, np.array([0.025, 0.5, 0.975]))
-    cells = axis.to_natural(axis.positions)
-    marginal = posterior.marginal(number)
-    natural_mean = float(marginal @ cells)
     return {
         "scale": axis.parameter.scale,
         "low": axis.parameter.low,
         "high": axis.parameter.high,
         "prior": str(axis.prior),
-        "mean": natural_mean,
-        "sd": float(np.sqrt(marginal @ (cells - natural_mean) ** 2)),
-        "lower": float(lower),
-        "median": float(median),
-        "upper": float(upper),
-        "mean_on_scale": mean,
-        "sd_on_scale": sd,
-        "prior_sd_on_scale": _prior_sd(axis),
+        **posterior.marginal(number).described(),
+        "prior_sd_on_scale": Marginal.of_prior(axis).moments[1],
     }
 
 
-def _prior_sd(axis: FreeParameter) -> float:
-    weights = np.exp(axis.log_weights)
-    return float(np.sqrt(weights @ (axis.positions - weights @ axis.positions) ** 2))
-
-
 def _all_values(task: Task, point: Point) -> dict[str, float]:
-    values = task.space.model_values(natural(task.space.learning, point.learning))
-    if task.space.model.predicts_choices:
-        return values
-    return values | task.space.response_values(natural(task.space.response, point.response))
+    position = np.concatenate([point.learning, point.response])
+    return task.space.values(natural(task.space.free, position))
 
 
 def _at_bound(axis: FreeParameter, value: float) -> str:

@@ -40,21 +40,12 @@ class Evaluation(NamedTuple):
 
 @dataclass(frozen=True)
 class SearchResult:
-    """What a search found.
+    """What a search found."""
 
-    Parameters
-    ----------
-    best
-        The highest of all points, those known before included.
-    evaluations
-        The new points, in the order of evaluation.
-    ends
-        The best point that each run saw, in the order of the runs: whether different starts lead to the same place.
-        A run that was refused its first point has none.
-    """
-
-    best: Evaluation
-    evaluations: tuple[Evaluation, ...]
+    best: Evaluation  # the highest of all points, those known before included
+    evaluations: tuple[Evaluation, ...]  # the new points, in the order of evaluation
+    # The best point that each run saw, in the order of the runs: whether different starts lead to the same place. A run
+    # that was refused its first point has none.
     ends: tuple[Evaluation, ...]
 
 
@@ -85,27 +76,11 @@ def maximise(
     step: ArrayLike | None = None,
     runs: int = 3,
 ) -> SearchResult:
-    """Search a box for the highest value of a function.
+    """Search a box for the highest value of a function; one that is not finite counts as the worst.
 
-    Parameters
-    ----------
-    objective
-        The function. A value that is not finite counts as the worst.
-    low, high
-        The box. Without axes there is one point.
-    starts
-        Points in the box whose values are known, which cost nothing.
-    evaluations
-        How many new points may be evaluated.
-    method
-        ``"nelder_mead"`` goes uphill from several of the best starts; ``"tpe"`` and ``"cmaes"`` are Optuna's samplers
-        and learn from the starts; ``"random"`` draws evenly from the box.
-    seed
-        Of the optimiser's own draws.
-    step
-        How far apart the starts are along each axis; a tenth of the box if not given.
-    runs
-        How many starts ``"nelder_mead"`` goes uphill from. The others make one run.
+    ``starts`` are points whose values are known, which cost nothing, and ``step`` is how far apart they are along each
+    axis. ``"nelder_mead"`` goes uphill from as many of the best starts as there are ``runs``; ``"tpe"`` and ``"cmaes"``
+    are Optuna's samplers and learn from the starts; ``"random"`` draws evenly from the box. These make one run.
     """
     lowest, highest = np.array(low, dtype=np.float64, ndmin=1), np.array(high, dtype=np.float64, ndmin=1)
     recorder = _Recorder(objective, lowest, highest, evaluations)

@@ -14,16 +14,9 @@ SHOWN = ("alpha", "omega")
 def model_summary(fits: Fits) -> pd.DataFrame:
     """Return a row for each model, in the order of the tables.
 
-    Columns
-    -------
-    model, people
-        The model, and how many people were fitted with it.
-    alpha, omega
-        Medians over people of their posterior medians; missing for models without.
-    log_evidence, in_all
-        The sum over those who were fitted with all models, so that sums can be compared, and how many these are.
-    noisy, at_bound, warned
-        How many people have a noisy likelihood, a best fit at a bound of a learning parameter, and any warning at all.
+    ``alpha`` and ``omega`` are medians over people of their posterior medians. ``log_evidence`` is the sum over those
+    who were fitted with all models, so that sums can be compared; they are ``in_all``. ``noisy``, ``at_bound`` and
+    ``warned`` say how many people have a noisy likelihood, a best fit at a bound of a learning parameter, any warning.
     """
     models, parameters = fits.models, fits.parameters
     names = models["model"].unique()

@@ -8,162 +8,54 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
-from holmes_fit.fitting.plan import Plan
+from holmes_fit.fitting.request import Request
 from holmes_fit.models.registry import find_model
+from holmes_fit.runs import schema
 from holmes_fit.runs.folder import Run
 from holmes_fit.runs.records import Record
 from holmes_fit.trials.protocols.schema import Protocol
 
-FITS = (
-    "subject",
-    "model",
-    "parameter",
-    "standing",
-    "ml",
-    "map",
-    "mean",
-    "sd",
-    "median",
-    "lower",
-    "upper",
-    "scale",
-    "mean_on_scale",
-    "sd_on_scale",
-    "prior",
-    "prior_sd_on_scale",
-    "low",
-    "high",
-    "at_bound",
-    "replicates",
-    "warning",
-)
-MODELS = (
-    "subject",
-    "model",
-    "n_trials",
-    "n_answered",
-    "n_parameters",
-    "log_likelihood",
-    "log_likelihood_error",
-    "log_likelihood_map",
-    "log_likelihood_map_error",
-    "aic",
-    "bic",
-    "log_evidence",
-    "log_evidence_error",
-    "log_evidence_bias",
-    "lattice_error",
-    "replicates",
-    "effective_replicates",
-    "batch_sd",
-    "pseudo_r2",
-    "hit_rate",
-    "warning",
-)
-TRIALS = (
-    "subject",
-    "restart",
-    "trial",
-    "model",
-    "choice",
-    "outcome",
-    "p_hat",
-    "prediction_error",
-    "p_choice",
-    "log_p_chosen",
-)
-TREES = (
-    "subject",
-    "restart",
-    "model",
-    "node",
-    "parent",
-    "level",
-    "branch",
-    "visits",
-    "leaf_visits",
-    "outcome_rate",
-)
-SEARCH = ("subject", "model", "goal", "start", "value")
-FAILURES = ("subject", "model", "reason")
-
-# Columns that hold text, whatever it looks like.
-TEXT_COLUMNS = (
-    "subject",
-    "restart",
-    "model",
-    "parameter",
-    "standing",
-    "scale",
-    "prior",
-    "at_bound",
-    "warning",
-    "goal",
-    "reason",
-)
+TREES = schema.of("trees.csv").columns
 
 Rows = Mapping[str, Any]
 
 
-def write_tables(plan: Plan, run: Run) -> None:
+def write_tables(request: Request, run: Run) -> None:
     """Write all tables of a run from the records that are there; all of them, or none if the disk is full."""
-    columns = _columns(plan)
+    columns, quoting = _columns(request), _quoting(request)
     with ExitStack() as stack:
-        tables = {
-            name: _GrowingTable(stack.enter_context(run.writing(name)), names, _quoting(plan))
-            for name, names in columns.items()
-        }
-        for key in plan.keys:
+        paths = {name: stack.enter_context(run.writing(name)) for name in columns}
+
+        def add(name: str, rows: Rows | list[dict[str, Any]], header: bool = False) -> None:
+            table = pd.DataFrame(rows).reindex(columns=list(columns[name]))
+            how: dict[str, Any] = {"encoding": "utf-8", "lineterminator": "\n", "quoting": quoting}
+            table.to_csv(paths[name], mode="a", header=header, index=False, **how)
+
+        for name in columns:
+            add(name, [], header=True)
+        for key in request.keys:
             record = run.load_record(key)
-            for name, rows in _rows_by_table(record, plan) if record is not None else ():
-                tables[name].add(rows)
+            for name, rows in _rows_by_table(record, request) if record is not None else ():
+                add(name, rows)
 
 
-class _GrowingTable:
-    """A CSV file that is written piece by piece, as ``tables.write_table`` would write it at once."""
-
-    def __init__(self, path: Path, columns: tuple[str, ...], quoting: Literal[0, 1]):
-        self._path = path
-        self._columns = list(columns)
-        self._quoting = quoting
-        self._write(pd.DataFrame(columns=self._columns), header=True)
-
-    def add(self, rows: Rows | list[dict[str, Any]]) -> None:
-        self._write(pd.DataFrame(rows).reindex(columns=self._columns), header=False)
-
-    def _write(self, table: pd.DataFrame, header: bool) -> None:
-        table.to_csv(
-            self._path,
-            mode="a",
-            header=header,
-            index=False,
-            encoding="utf-8",
-            lineterminator="\n",
-            quoting=self._quoting,
-        )
-
-
-def _quoting(plan: Plan) -> Literal[0, 1]:
+def _quoting(request: Request) -> Literal[0, 1]:
     """A carriage return in a name is not quoted by itself, and would end the line."""
-    names = [text for learner in plan.cohort.learners for text in (learner.subject, learner.restart)]
+    names = [text for learner in request.cohort.learners for text in (learner.subject, learner.restart)]
     return csv.QUOTE_ALL if any("\r" in name for name in names) else csv.QUOTE_MINIMAL
 
 
-def _columns(plan: Plan) -> dict[str, tuple[str, ...]]:
-    searched = dict.fromkeys(axis.name for model in plan.models for axis in plan.spaces[model.name].learning)
+def _columns(request: Request) -> dict[str, tuple[str, ...]]:
+    searched = dict.fromkeys(axis.name for model in request.models for axis in request.spaces[model.name].learning)
     return {
-        "fits.csv": FITS,
-        "models.csv": MODELS,
-        "trials_fitted.csv": TRIALS,
-        "trees.csv": (*TREES, *cue_names(plan.cohort.protocol)),
-        "search.csv": (*SEARCH, *searched),
-        "failures.csv": FAILURES,
+        **{name: schema.of(name).columns for name in ("fits.csv", "models.csv", "trials_fitted.csv", "failures.csv")},
+        "trees.csv": (*TREES, *cue_names(request.cohort.protocol)),
+        "search.csv": (*schema.of("search.csv").columns, *searched),
     }
 
 
@@ -179,7 +71,7 @@ def cue_names(protocol: Protocol) -> tuple[str, ...]:
     return tuple(f"{name}_cue" if name in TREES else name for name in names)
 
 
-def _rows_by_table(record: Record, plan: Plan) -> Iterator[tuple[str, Rows | list[dict[str, Any]]]]:
+def _rows_by_table(record: Record, request: Request) -> Iterator[tuple[str, Rows | list[dict[str, Any]]]]:
     model, subject = record.key
     who = {"subject": subject, "model": model}
     if record.error:
@@ -189,9 +81,9 @@ def _rows_by_table(record: Record, plan: Plan) -> Iterator[tuple[str, Rows | lis
     warning = " | ".join(facts["warnings"])
     yield "fits.csv", [_parameter_row(who, entry, facts["replicates"], warning) for entry in facts["parameters"]]
     yield "models.csv", [{**who, **facts, **_criteria(facts, _is_exact(who)), "warning": warning}]
-    yield "trials_fitted.csv", _trial_rows(who, record, plan)
+    yield "trials_fitted.csv", _trial_rows(who, record, request)
     if "tree" in record.arrays:
-        yield "trees.csv", _tree_rows(who, record, plan)
+        yield "trees.csv", _tree_rows(who, record, request)
     if facts["search"]:
         yield "search.csv", [{**who, **end} for end in facts["search"]]
 
@@ -218,9 +110,9 @@ def _criteria(facts: Rows, is_exact: bool) -> dict[str, float]:
     }
 
 
-def _trial_rows(who: Rows, record: Record, plan: Plan) -> Rows:
+def _trial_rows(who: Rows, record: Record, request: Request) -> Rows:
     arrays: Mapping[str, Any] = record.arrays
-    trials = plan.cohort.trials.iloc[arrays["rows"]]
+    trials = request.cohort.trials.iloc[arrays["rows"]]
     outcome = trials["outcome"].astype("Float64").where(trials["feedback"]).to_numpy(dtype=np.float64, na_value=np.nan)
     return {
         **who,
@@ -232,7 +124,7 @@ def _trial_rows(who: Rows, record: Record, plan: Plan) -> Rows:
     }
 
 
-def _tree_rows(who: Rows, record: Record, plan: Plan) -> Rows:
+def _tree_rows(who: Rows, record: Record, request: Request) -> Rows:
     """Name the columns of a record's tree: the number of the learner, those of the node, and the cues."""
     learner, *columns = record.arrays["tree"].T
     own = TREES[3:]
@@ -243,6 +135,6 @@ def _tree_rows(who: Rows, record: Record, plan: Plan) -> Rows:
         "restart": [restarts[int(number)] for number in learner],
         **{
             name: column.astype(np.int64) if name in whole else column
-            for name, column in zip((*own, *cue_names(plan.cohort.protocol)), columns, strict=True)
+            for name, column in zip((*own, *cue_names(request.cohort.protocol)), columns, strict=True)
         },
     }

@@ -38,24 +38,13 @@ def signs_of(choices: NDArray[np.int8]) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class Answers:
-    """A learner's answers, as both halves of the likelihood need them.
+    """A learner's answers, as both halves of the likelihood need them."""
 
-    Parameters
-    ----------
-    p_hat
-        Replicates x trials.
-    signs
-        All trials: see :func:`signs_of`.
-    towards
-        Replicates x answered trials, the log odds that the prediction gives to the outcome that was chosen.
-    density
-        The density of traces; none if there is nothing but the replicates.
-    """
-
-    p_hat: NDArray[np.float64]
-    signs: NDArray[np.float64]
+    p_hat: NDArray[np.float64]  # replicates x trials
+    signs: NDArray[np.float64]  # all trials: see :func:`signs_of`
+    # Replicates x answered trials, the log odds that the prediction gives to the outcome that was chosen
     towards: NDArray[np.float64]
-    density: TraceDensity | None
+    density: TraceDensity | None  # the density of traces; none if there is nothing but the replicates
 
     @property
     def is_answered(self) -> NDArray[np.bool_]:
@@ -87,14 +76,7 @@ def halves(plain: NDArray[np.float64] | float, smooth: NDArray[np.float64] | flo
 def likelihood_of(traces: Traces, kind: Kind = "marginal", lent: Lent | None = None) -> ChoiceLikelihood:
     """Line predictions up with the choices. Missed trials drop out here, after learning.
 
-    Parameters
-    ----------
-    traces
-        What the filters predict.
-    kind
-        Whose likelihood it is; see the top of the package.
-    lent
-        What neighbouring points lend for the density of traces. Without it, likelihoods are plain means.
+    ``lent`` is what neighbouring points lend for the density of traces; without it, likelihoods are plain means.
     """
     learners = []
     for number, (p_hat, choices) in enumerate(zip(*traces, strict=True)):
@@ -113,13 +95,7 @@ def _density(p_hat: NDArray[np.float64], lent: NDArray[np.float64]) -> TraceDens
 
 
 class ChoiceLikelihood:
-    """The likelihood of one person's choices at one point of the learning parameters, for any response parameters.
-
-    Parameters
-    ----------
-    learners
-        The person's answers, learner by learner.
-    """
+    """The likelihood of one person's choices at one point of the learning parameters, for any response parameters."""
 
     def __init__(self, learners: Sequence[Answers]):
         self.learners = tuple(learners)

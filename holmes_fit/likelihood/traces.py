@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from holmes_fit.models.cohort_traces import learner_key
 from holmes_fit.models.registry import Model, Observer
+from holmes_fit.models.tracing import learner_key
 from holmes_fit.trials.cohorts import Learner
 
 
@@ -40,17 +40,7 @@ def traces_of(
     seed: int,
     replicates: Replicates,
 ) -> Traces:
-    """Filter a person's trials.
-
-    Parameters
-    ----------
-    model, values, observer
-        Who the person is taken to be.
-    learners
-        All learners of one person.
-    seed, replicates
-        Choose the draws. Two points with the same ones see the same luck: common random numbers.
-    """
+    """Filter a person's trials. Points with the same seed and replicates see the same luck: common random numbers."""
     p_hat = [
         model.p_hat(each.observations, values, observer, learner_key(each, seed), replicates.number, replicates.first)
         for each in learners

@@ -17,31 +17,20 @@ SMALLEST, LARGEST = 1e-12, 1e12  # beyond these, a positive parameter is lost in
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter of a model.
+    """One parameter of a model."""
 
-    Parameters
-    ----------
-    name
-        As it is called in commands, files and results.
-    low, high
-        The bounds within which it is searched.
-    scale
-        Where it is searched and pooled: the logarithm of a positive number, the logit of a probability, or itself.
-    default
-        The value it has when it is not fitted.
-    meaning
-        One line for people.
-    free
-        Whether it is fitted unless the user says otherwise.
-    """
-
-    name: str
-    low: float
+    name: str  # as it is called in commands, files and results
+    low: float  # the bounds within which it is searched
     high: float
-    scale: Scale
-    default: float
-    meaning: str
-    free: bool = True
+    scale: Scale  # where it is searched and pooled: a logarithm, the logit of a probability, or the number itself
+    default: float  # the value it has when it is not fitted
+    meaning: str  # one line for people
+    free: bool = True  # whether it is fitted unless the user says otherwise
+    symbol: str = ""  # as in figures, where that is not its name
+
+    @property
+    def label(self) -> str:
+        return self.symbol or self.name
 
     def __post_init__(self) -> None:
         if not self.low < self.high or not self.low <= self.default <= self.high:

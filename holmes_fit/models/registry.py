@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol, get_args
 
@@ -13,21 +13,23 @@ from scipy.special import expit
 from holmes_fit._support.errors import InputError, Problem, Problems, nearest, shown
 from holmes_fit.models.filters.settings import NO_LIMIT, History, Settings
 from holmes_fit.models.parameters import Parameter
+from holmes_fit.models.responses import response_parameters
 from holmes_fit.trials.observations import Observations
 
 Resampling = Literal["systematic", "multinomial"]
 BranchCounts = Literal["particle", "shared"]
 StickyBy = Literal["branch", "node"]
 
-ALPHA = Parameter("alpha", 0.05, 5.0, "log", 1.0, "concentration: how readily new causes are opened")
-OMEGA = Parameter("omega", 0.02, 5.0, "log", 0.5, "pseudocount of every feature, and strength of stickiness")
+ALPHA = Parameter("alpha", 0.05, 5.0, "log", 1.0, "how readily new causes are opened", symbol="α")
+OMEGA = Parameter("omega", 0.02, 5.0, "log", 0.5, "pseudocount of features, and stickiness", symbol="Ω")
 DEPTH_SCALE = Parameter(
-    "depth_scale", 0.0, 1.0, "identity", 1.0, "lambda: how fast concentration decays with depth", free=False
+    "depth_scale", 0.0, 1.0, "identity", 1.0, "how fast concentration falls with depth", free=False, symbol="λ"
 )
-LEARNING_RATE = Parameter("learning_rate", 0.001, 10.0, "log", 0.1, "step of the weights towards the outcome")
+LEARNING_RATE = Parameter("learning_rate", 0.001, 10.0, "log", 0.1, "step of each update", symbol="learning rate")
+CHOICE_PROBABILITY = Parameter(
+    "choice_probability", 0.01, 0.99, "logit", 0.5, "constant share of answers 1", symbol="P(choice = 1)"
+)
 CERTAIN = 30.0  # logits beyond which a prediction is as good as certain
-
-CHOICE_PROBABILITY = Parameter("choice_probability", 0.01, 0.99, "logit", 0.5, "constant probability of choosing 1")
 
 
 @dataclass(frozen=True)
@@ -75,14 +77,10 @@ class Observer:
 
 
 class Model(Protocol):
-    """What every model offers.
+    """What every model offers; beside it, those that have them say the attributes of ``UNSAID``."""
 
-    ``uses_particles``: whether replicates differ. ``predicts_choices``: whether p-hat is the choice probability itself,
-    with no response rule.
-    """
-
-    uses_particles: ClassVar[bool]
-    predicts_choices: ClassVar[bool]
+    uses_particles: ClassVar[bool]  # whether replicates differ
+    predicts_choices: ClassVar[bool]  # whether p-hat is the choice probability itself, with no response rule
 
     @property
     def name(self) -> str: ...
@@ -108,25 +106,16 @@ class Model(Protocol):
 
 @dataclass(frozen=True)
 class LatentCauseModel:
-    """A particle filter over latent causes: a prior given by its switches.
+    """A particle filter over latent causes: a prior given by its switches."""
 
-    Parameters
-    ----------
-    name, label
-        As in commands and files; as in figures.
-    max_depth
-        The levels of its tree: 1 is the flat model.
-    stops
-        Whether a path may end before the last level.
-    sticky
-        Whether the branch of the previous trial is favoured.
-    """
-
-    name: str
-    label: str
-    max_depth: int
-    stops: bool
-    sticky: bool
+    name: str  # as in commands and files
+    label: str  # as in figures
+    max_depth: int  # the levels of its tree: 1 is the flat model
+    stops: bool  # whether a path may end before the last level
+    sticky: bool  # whether the branch of the previous trial is favoured
+    meaning: str = ""  # the following three as in ``UNSAID``
+    color: str = ""
+    marker: str = "o"
 
     uses_particles: ClassVar[bool] = True
     predicts_choices: ClassVar[bool] = False
@@ -183,16 +172,15 @@ class LatentCauseModel:
         return kernel.trace_with_history(observations, self.settings(values, observer), key, replicate)
 
 
-@dataclass(frozen=True)
-class RescorlaWagner:
-    """Weights of the cues, moved towards each outcome that is shown. Exact: all replicates are equal."""
-
-    name: str = "rescorla_wagner"
-    label: str = "Rescorla–Wagner"
-    parameters: tuple[Parameter, ...] = (LEARNING_RATE,)
+class _Exact:
+    """A model without particles, which predicts the same in every replicate."""
 
     uses_particles: ClassVar[bool] = False
-    predicts_choices: ClassVar[bool] = False
+    baseline: ClassVar[bool] = True
+
+    def predictions(self, observations: Observations, values: Mapping[str, float]) -> NDArray[np.float64]:
+        """Return p-hat of every trial."""
+        raise NotImplementedError
 
     def p_hat(
         self,
@@ -203,6 +191,24 @@ class RescorlaWagner:
         replicates: int = 1,
         first_replicate: int = 0,
     ) -> NDArray[np.float64]:
+        """Return p-hat, replicates x trials."""
+        return np.tile(self.predictions(observations, values), (replicates, 1))
+
+
+@dataclass(frozen=True)
+class RescorlaWagner(_Exact):
+    """Weights of the cues, moved towards each outcome that is shown."""
+
+    name: str = "rescorla_wagner"
+    label: str = "Rescorla–Wagner"
+    parameters: tuple[Parameter, ...] = (LEARNING_RATE,)
+
+    meaning: ClassVar[str] = "a Rescorla–Wagner learner (Rescorla & Wagner, 1972)"
+    color: ClassVar[str] = "#e69f00"
+    marker: ClassVar[str] = "X"
+    predicts_choices: ClassVar[bool] = False
+
+    def predictions(self, observations: Observations, values: Mapping[str, float]) -> NDArray[np.float64]:
         """Return sigmoid(w . x) before every trial's update, never quite 0 or 1."""
         weights = np.zeros(observations.n_cues)
         predictions = np.empty(observations.n_trials)
@@ -211,46 +217,88 @@ class RescorlaWagner:
             if observations.feedback[trial]:
                 error = observations.outcome[trial] - predictions[trial]
                 weights += values["learning_rate"] * error * cues
-        return np.tile(predictions, (replicates, 1))
+        return predictions
 
 
 @dataclass(frozen=True)
-class Bias:
+class Bias(_Exact):
     """A person who does not learn: one probability of choosing 1, on every trial."""
 
     name: str = "bias"
-    label: str = "Bias"
+    label: str = "bias"
     parameters: tuple[Parameter, ...] = (CHOICE_PROBABILITY,)
 
-    uses_particles: ClassVar[bool] = False
+    meaning: ClassVar[str] = "a constant choice probability"
+    color: ClassVar[str] = "#56b4e9"
+    marker: ClassVar[str] = "P"
     predicts_choices: ClassVar[bool] = True
 
-    def p_hat(
-        self,
-        observations: Observations,
-        values: Mapping[str, float],
-        observer: Observer,
-        key: np.uint64,
-        replicates: int = 1,
-        first_replicate: int = 0,
-    ) -> NDArray[np.float64]:
+    def predictions(self, observations: Observations, values: Mapping[str, float]) -> NDArray[np.float64]:
         """Return the same probability everywhere."""
-        return np.full((replicates, observations.n_trials), values["choice_probability"])
+        return np.full(observations.n_trials, values["choice_probability"])
 
 
-MODELS: dict[str, Model] = {
-    model.name: model
-    for model in (
-        LatentCauseModel("flat", "Flat", max_depth=1, stops=False, sticky=False),
-        LatentCauseModel("flat_sticky", "Flat + stickiness", max_depth=1, stops=False, sticky=True),
-        LatentCauseModel("holmes", "HOLMES", max_depth=20, stops=True, sticky=True),
-        LatentCauseModel("holmes_no_stick", "HOLMES − stickiness", max_depth=20, stops=True, sticky=False),
-        LatentCauseModel("holmes_no_stop", "HOLMES − stopping", max_depth=10, stops=False, sticky=True),
-        LatentCauseModel("holmes_structure_only", "HOLMES structure only", max_depth=10, stops=False, sticky=False),
-        RescorlaWagner(),
-        Bias(),
-    )
+# Flat is grey and HOLMES violet, throughout; they differ in lightness, too.
+_FLAT = "the flat latent-cause model"
+_CAUSE_MODELS = (
+    LatentCauseModel(
+        "flat", "flat", 1, False, False,
+        f"{_FLAT}, a Chinese restaurant process over causes (Gershman et al., 2010)", "#6f6f6f", "o",
+    ),
+    LatentCauseModel("flat_sticky", "flat, sticky", 1, False, True, f"{_FLAT} with stickiness", "#a8a8a8", "s"),
+    LatentCauseModel(
+        "holmes", "HOLMES", 20, True, True,
+        "HOLMES, which infers a tree of latent causes online (Aitsahalia & Iigaya)", "#7b3fb5", "^",
+    ),
+    LatentCauseModel(
+        "holmes_no_stick", "HOLMES, no stickiness", 20, True, False, "HOLMES without stickiness", "#a97fd1", "v"
+    ),
+    LatentCauseModel(
+        "holmes_no_stop", "HOLMES, no stopping", 10, False, True, "HOLMES without stopping", "#c39be8", "D"
+    ),
+    LatentCauseModel(
+        "holmes_structure_only", "HOLMES, structure only", 10, False, False,
+        "HOLMES with neither stickiness nor stopping", "#d9c8ee", "P",
+    ),
+)  # fmt: skip
+MODELS: dict[str, Model] = {model.name: model for model in (*_CAUSE_MODELS, RescorlaWagner(), Bias())}
+
+_SHIPPED = dict(MODELS)
+
+# What a model says of itself, and what holds where it does not.
+UNSAID: Mapping[str, str | bool] = {
+    "meaning": "",  # a noun with its article, for sentences
+    "color": "",  # for figures, which find one of their own
+    "marker": "o",  # for figures
+    "baseline": False,  # whether it is there for the others to be held against
 }
+
+
+def descriptions(models: Iterable[Model]) -> dict[str, dict[str, dict[str, object]]]:
+    """Return what people are told of models and of their parameters, for the manifest of a run."""
+    listed = list(models)
+    parameters = {each.name: each for one in listed for each in _all_parameters(one)}
+    return {
+        "models": {
+            one.name: {"label": one.label, **{name: getattr(one, name, other) for name, other in UNSAID.items()}}
+            for one in listed
+        },
+        "parameters": {name: {"label": each.label, "meaning": each.meaning} for name, each in parameters.items()},
+    }
+
+
+def _all_parameters(model: Model) -> tuple[Parameter, ...]:
+    return (*model.parameters, *response_parameters(model.predicts_choices))
+
+
+def baselines() -> tuple[str, ...]:
+    """Return the names of the models that are there for others to be held against, sorted."""
+    return tuple(sorted(name for name, model in MODELS.items() if getattr(model, "baseline", UNSAID["baseline"])))
+
+
+def models_of_ones_own() -> dict[str, Model]:
+    """Return what was added to the registry, or put in place of a model of the package, where this is called."""
+    return {name: model for name, model in MODELS.items() if _SHIPPED.get(name) is not model}
 
 
 def find_model(name: str) -> Model:

@@ -8,9 +8,9 @@ from scipy.special import expit, logit
 
 from holmes_fit.models.parameters import Parameter
 
-BETA = Parameter("beta", 0.1, 20.0, "log", 3.0, "inverse temperature: how strictly choices follow the prediction")
-LAPSE = Parameter("lapse", 0.001, 0.5, "logit", 0.02, "proportion of choices made at random")
-BIAS = Parameter("bias", -5.0, 5.0, "identity", 0.0, "preference for choice 1, in logits", free=False)
+BETA = Parameter("beta", 0.1, 20.0, "log", 3.0, "how consistently choices follow predictions", symbol="β")
+LAPSE = Parameter("lapse", 0.001, 0.5, "logit", 0.02, "share of choices made at random")
+BIAS = Parameter("bias", -5.0, 5.0, "identity", 0.0, "preference for answer 1", free=False)  # in logits
 
 RESPONSE_PARAMETERS = (BETA, LAPSE, BIAS)
 
@@ -25,18 +25,8 @@ def choice_probability(
 ) -> NDArray[np.float64]:
     """Return the probability of a choice: ``lapse/2 + (1 - lapse) sigmoid(beta logit(p_hat) + bias)`` for choice 1.
 
-    Parameters
-    ----------
-    p_hat
-        The prediction of outcome 1, from 0 to 1 with both ends.
-    beta, lapse, bias
-        The response parameters.
-    choice
-        0 or 1. The probability of 0 is computed directly, so that it stays exact where it is tiny.
-
-    Notes
-    -----
-    All arguments are broadcast against each other.
+    All arguments are broadcast against each other. The probability of choice 0 is computed directly, so that it stays
+    exact where it is tiny.
     """
     evidence = np.asarray(beta) * logit(np.asarray(p_hat, dtype=np.float64)) + np.asarray(bias)
     towards = np.where(np.asarray(choice) == 1, evidence, -evidence)

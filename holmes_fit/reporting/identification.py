@@ -23,15 +23,8 @@ def tells_by_correlation(correlation: float, people: int) -> bool:
 def strength(correlation: float, variance_removed: float, people: int) -> str:
     """Return how well one person's value is known.
 
-    Parameters
-    ----------
-    correlation
-        Of posterior means with the truth; missing if everyone's truth is the same.
-    variance_removed
-        The share of the prior's variance that choices remove. If posteriors are right it is the square of the
-        correlation, and stands in for it where people are few.
-    people
-        How many were simulated.
+    If posteriors are right, the share of the prior's variance that choices remove is the square of the correlation of
+    posterior means with the truth, and stands in for it where people are few.
     """
     root = max(0.0, variance_removed) ** 0.5
     judged = correlation if tells_by_correlation(correlation, people) else root

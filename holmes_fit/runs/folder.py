@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from holmes_fit._support.atomic import written_whole
-from holmes_fit._support.csv_tables import read_table, write_table
+from holmes_fit._support.csv_tables import write_table
 from holmes_fit._support.errors import HolmesFitError, InputError, Problem, Problems, Quoted, plain, shown
+from holmes_fit.runs import schema
+from holmes_fit.runs.identity import tell_of_other_code
 from holmes_fit.runs.lock import LOCK, Held, holder, locked
 from holmes_fit.runs.manifest import ADVICE, JSON, MANIFEST, Manifest, check_same, from_text, new_manifest, to_text
 from holmes_fit.runs.records import Arrays, Key, Record, file_of, from_bytes, to_bytes
@@ -28,30 +30,14 @@ LEFT_OVER = re.compile(r"\.[0-9a-f]{32}\.tmp")
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is.
+    """How far a run is."""
 
-    Parameters
-    ----------
-    done
-        The keys of the records that are there, those with an error among them.
-    failed
-        The keys of the records that say why there is no result.
-    damaged
-        The keys of the records whose file was truncated or altered; they are missing as well.
-    missing
-        The keys of the records that are still to be made.
-    begun
-        When the run folder was made.
-    latest
-        When the latest record was written, or when the folder was made.
-    """
-
-    done: tuple[Key, ...]
-    failed: tuple[Key, ...]
-    damaged: tuple[Key, ...]
-    missing: tuple[Key, ...]
-    begun: datetime
-    latest: datetime
+    done: tuple[Key, ...]  # the keys of the records that are there, those with an error among them
+    failed: tuple[Key, ...]  # the keys of the records that say why there is no result
+    damaged: tuple[Key, ...]  # the keys of the records whose file was truncated or altered; they are missing as well
+    missing: tuple[Key, ...]  # the keys of the records that are still to be made
+    begun: datetime  # when the run folder was made
+    latest: datetime  # when the latest record was written, or when the folder was made
 
     @property
     def total(self) -> int:
@@ -65,36 +51,13 @@ class Progress:
 
 @dataclass(frozen=True)
 class Run:
-    """A run folder. Get one from :func:`open_run` to go on with it, or from :func:`read_run` to read it.
+    """A run folder. Get one from :func:`open_run` to go on with it, or from :func:`read_run` to read it."""
 
-    Parameters
-    ----------
-    root
-        The folder.
-    manifest
-        What the folder says about itself.
-    """
-
-    root: Path
+    root: Path  # the folder
     manifest: Manifest = field(repr=False)  # which is long, and in a file of the folder
 
     def save_record(self, key: Key, facts: JSON, arrays: Arrays | None = None, error: str = "") -> None:
-        """Write the record of one piece of work, whole or not at all.
-
-        Parameters
-        ----------
-        key
-            One of the keys that the run was opened with.
-        facts, arrays
-            See :class:`Record`.
-        error
-            Why there is no result, where there is none.
-
-        Raises
-        ------
-        HolmesFitError
-            If the disk is full, or the file cannot be written. The records that are there stay as they are.
-        """
+        """Write the record of one piece of work, whole or not at all; if it cannot be written, the others stay."""
         if key not in self.manifest.keys:
             raise KeyError(key)
         content = to_bytes(Record(key, facts, arrays or {}, error))
@@ -138,30 +101,20 @@ class Run:
         return holder(self.root)
 
     def write_table(self, name: str, table: pd.DataFrame) -> Path:
-        """Write a table as a CSV file of that name, such as ``"fits.csv"``, and return its path."""
-        path = self.path(name)
+        """Write a table as a CSV file of that name, such as ``"fits.csv"``, by its schema, and return its path."""
+        path, ordered = self.path(name), schema.ordered(name, table)
         with _replacing(path) as temporary:
-            write_table(table, temporary)
+            write_table(ordered, temporary)
         return path
 
     def read_table(self, name: str, text: Iterable[str] = ()) -> pd.DataFrame:
-        """Read a table of the run.
+        """Read a table of the run; texts that are missing are empty.
 
-        Parameters
-        ----------
-        name
-            The file, such as ``"fits.csv"``.
-        text
-            The columns that hold text, whatever it looks like.
-
-        Raises
-        ------
-        InputError
-            If the run has no such table, or its file cannot be read.
+        Which columns hold text, whatever it looks like, is in the schema; ``text`` names those of other tables.
         """
         path = self.path(name)
         try:
-            return read_table(path, text)
+            return schema.read(path, text)
         except (OSError, ValueError) as error:  # pandas' own errors are ValueErrors
             seen = "no such file" if isinstance(error, FileNotFoundError) else plain(str(error), limit=200)
             where = f"run {_shown(self.root)}, table {plain(name)}"
@@ -169,24 +122,12 @@ class Run:
 
     @contextmanager
     def writing(self, name: str) -> Iterator[Path]:
-        """Give a temporary file that takes the place of a file of the run if all goes well.
-
-        Raises
-        ------
-        HolmesFitError
-            If the disk is full, or the file cannot be written. What was there is as it was.
-        """
+        """Give a temporary file that takes the place of a file of the run if all goes well."""
         with _replacing(self.path(name)) as temporary:
             yield temporary
 
     def path(self, name: str) -> Path:
-        """Return the path of a file of the run.
-
-        Raises
-        ------
-        InputError
-            If the name leads out of the folder, by itself or by a link.
-        """
+        """Return the path of a file of the run."""
         path = self.root / name
         root = self.root.resolve()
         if "\0" in name or path.resolve() == root or not path.resolve().is_relative_to(root):
@@ -201,17 +142,8 @@ class Run:
 def open_run(root: str | os.PathLike[str], *, identity: JSON, about: JSON, keys: Iterable[Key]) -> Iterator[Run]:
     """Make a run folder, or open one to go on with it; no other process can open it meanwhile.
 
-    Parameters
-    ----------
-    root
-        A new folder, an empty one, or one in which the same was begun.
-    identity
-        Everything that results depend on: digests of data, protocol, settings and code; seed, models. Nested
-        dictionaries of JSON.
-    about
-        What else is worth knowing, kept from the first time.
-    keys
-        The keys of all the records that make the run complete, in any order.
+    ``identity`` is everything that results depend on, in nested dictionaries of JSON; ``about`` is kept from the first
+    time; ``keys`` are those of all the records that make the run complete, in any order.
 
     Raises
     ------
@@ -229,6 +161,7 @@ def open_run(root: str | os.PathLike[str], *, identity: JSON, about: JSON, keys:
             problems = Problems()
             check_same(found, wanted, f"folder {_shown(folder)}", problems)
             problems.raise_if_any()
+            tell_of_other_code(found.about)
             _tidy(folder)
             yield Run(folder, found)
         else:
@@ -238,13 +171,7 @@ def open_run(root: str | os.PathLike[str], *, identity: JSON, about: JSON, keys:
 
 
 def read_run(root: str | os.PathLike[str]) -> Run:
-    """Return a run to read its records and tables, also while another process works on it.
-
-    Raises
-    ------
-    InputError
-        If the folder is no run.
-    """
+    """Return a run to read its records and tables, also while another process works on it."""
     folder = _folder("folder", root)
     return Run(folder, _read_manifest(folder))
 
@@ -257,20 +184,7 @@ class HasRun(Protocol):
 
 
 def run_of(where: str | os.PathLike[str] | Run | HasRun, kind: str = "") -> Run:
-    """Return the run that is meant: itself, that of what lives in one, or that in a folder.
-
-    Parameters
-    ----------
-    where
-        One of these.
-    kind
-        The command that must have made the run, such as ``"fit"``; any if left out.
-
-    Raises
-    ------
-    InputError
-        If the folder is no run, or one of something else.
-    """
+    """Return the run that is meant: itself, that of what lives in one, or in a folder; made by ``kind``, if given."""
     own = read_run(where) if isinstance(where, str | os.PathLike) else where
     run = own if isinstance(own, Run) else getattr(own, "run", None)
     if not isinstance(run, Run):

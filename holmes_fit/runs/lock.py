@@ -48,15 +48,7 @@ class Held(Exception):
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold the lock of a folder.
-
-    Raises
-    ------
-    Held
-        If another process holds it.
-    OSError
-        If the file system cannot lock.
-    """
+    """Hold the lock of a folder."""
     # Processes that are started meanwhile do not inherit the file, so none of them can go on holding the lock.
     file = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | NO_LINK, 0o666)
     try:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from holmes_fit._support.errors import Problems, Quoted, plain
+from holmes_fit.runs.identity import RESULTS
 from holmes_fit.runs.records import Key
 
 MANIFEST = "manifest.json"
@@ -19,24 +20,12 @@ JSON = Mapping[str, object]
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a run folder says about itself.
+    """What a run folder says about itself."""
 
-    Parameters
-    ----------
-    identity
-        Everything that results depend on; nested dictionaries of JSON.
-    about
-        What else is worth knowing: the command, the versions. Kept from the first time, and not compared.
-    keys
-        The records that make the run complete, sorted.
-    begun
-        When the folder was made.
-    """
-
-    identity: JSON
-    about: JSON
-    keys: tuple[Key, ...]
-    begun: datetime
+    identity: JSON  # everything that results depend on; nested dictionaries of JSON
+    about: JSON  # what else is worth knowing: the command, the versions. Kept from the first time, and not compared
+    keys: tuple[Key, ...]  # the records that make the run complete, sorted
+    begun: datetime  # when the folder was made
 
 
 def new_manifest(identity: JSON, about: JSON, keys: tuple[Key, ...]) -> Manifest:
@@ -59,13 +48,7 @@ def to_text(manifest: Manifest) -> str:
 
 
 def from_text(text: str) -> Manifest:
-    """Read a manifest.
-
-    Raises
-    ------
-    ValueError
-        Saying what cannot be read.
-    """
+    """Read a manifest."""
     try:
         content = json.loads(text)
         if content["format"] != FORMAT:
@@ -82,6 +65,10 @@ def from_text(text: str) -> Manifest:
 
 def check_same(found: Manifest, wanted: Manifest, where: str, problems: Problems) -> None:
     """Add a problem for everything in which a run differs from the one that is asked for."""
+    if RESULTS in wanted.identity and RESULTS not in found.identity:
+        seen = "a run of an earlier version of holmes_fit, which may have computed other results"
+        problems.add(where, Quoted(seen), f"one with {RESULTS} = {wanted.identity[RESULTS]}, to go on with it", ADVICE)
+        return
     old, new = dict(_leaves(found.identity)), dict(_leaves(wanted.identity))
     for name in sorted({*old, *new}):
         if old.get(name) != new.get(name):

@@ -28,25 +28,14 @@ SLUG_LENGTH = 40
 
 @dataclass(frozen=True)
 class Record:
-    """The result of one piece of work.
+    """The result of one piece of work."""
 
-    Parameters
-    ----------
-    key
-        What it is the result of, such as ``("holmes", "s01")``.
-    facts
-        Numbers, texts, lists and dictionaries: whatever JSON holds, and NaN and infinities as well. A tuple comes back
-        as a list.
-    arrays
-        Arrays by name, of any type but objects.
-    error
-        Why there is no result; empty where there is one.
-    """
-
-    key: Key
+    key: Key  # what it is the result of, such as ``("holmes", "s01")``
+    # Numbers, texts, lists and dictionaries: whatever JSON holds, and NaN and infinities as well. A tuple comes back as
+    # a list
     facts: Mapping[str, object]
-    arrays: Arrays = field(default_factory=dict)
-    error: str = ""
+    arrays: Arrays = field(default_factory=dict)  # arrays by name, of any type but objects
+    error: str = ""  # why there is no result; empty where there is one
 
 
 def file_of(key: Key) -> PurePosixPath:
@@ -70,15 +59,7 @@ def _is_device(name: str) -> bool:
 
 
 def to_bytes(record: Record) -> bytes:
-    """Return the content of the record's file; the same record gives the same bytes.
-
-    Raises
-    ------
-    TypeError
-        If the facts are no JSON, or an array holds objects.
-    ValueError
-        If an array has a name that cannot be kept.
-    """
+    """Return the content of the record's file; the same record gives the same bytes."""
     arrays = {name: np.asarray(record.arrays[name], order="C") for name in sorted(record.arrays)}
     for name, array in arrays.items():
         if not name.isidentifier() or name in RESERVED:

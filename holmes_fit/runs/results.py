@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from holmes_fit.runs.folder import Run
+from holmes_fit.runs.schema import of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -14,17 +15,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunResults:
-    """Results in their run folder. Tables are read from there when they are asked for.
-
-    Parameters
-    ----------
-    run
-        The run folder.
-    """
+    """Results in their run folder. Tables are read from there when they are asked for."""
 
     run: Run
-
-    text_columns: ClassVar[tuple[str, ...]] = ()  # of all tables; a subject 001 is no number
 
     @property
     def folder(self) -> Path:
@@ -36,7 +29,18 @@ class RunResults:
         """What a reader must be told about all of the results; empty if nothing."""
         return str(self.run.manifest.about.get("label", ""))
 
-    def _table(self, name: str, *more_text: str) -> pd.DataFrame:
-        text = (*self.text_columns, *more_text)
-        table = self.run.read_table(name, text)
-        return table.fillna({column: "" for column in text if column in table})
+    def _table(self, name: str) -> pd.DataFrame:
+        return self.run.read_table(name)
+
+
+class StoredTable:
+    """A table of a run folder, as an attribute of its results that is read when it is asked for."""
+
+    def __init__(self, name: str):
+        self._name = name
+        self.__doc__ = f"``{name}``: {of(name).about}."
+
+    def __get__(self, results: RunResults | None, _: type) -> pd.DataFrame:
+        if results is None:
+            return self  # type: ignore[return-value]  # help() asks the class
+        return results.run.read_table(self._name)

@@ -11,7 +11,7 @@ from holmes_fit._support.errors import Problems, Quoted, nearest
 from holmes_fit.models.parameters import Parameter
 from holmes_fit.models.registry import Model
 from holmes_fit.models.responses import response_parameters
-from holmes_fit.settings.populations import NORMAL, Population, parse_prior
+from holmes_fit.settings.distributions import NORMAL, Distribution, parse_prior
 from holmes_fit.settings.spaces import FreeParameter, Space
 from holmes_fit.settings.tables import ParameterSettings, overlaid
 
@@ -28,19 +28,7 @@ def parameters_of(model: Model) -> tuple[Parameter, ...]:
 
 
 def space_of(everywhere: Settings, here: Settings, model: Model, file: str, problems: Problems) -> Space | None:
-    """Return the space of a model, or nothing and what is wrong.
-
-    Parameters
-    ----------
-    everywhere, here
-        What is said about parameters in all models, and in this one.
-    model
-        The model.
-    file
-        What messages call the preset.
-    problems
-        Where they go.
-    """
+    """Return the space of a model, or nothing and what is wrong."""
     before = len(problems.found)
     entries = {own.name: _Entry(everywhere, here, model, own, file, problems) for own in parameters_of(model)}
     free = {name: entry.axis() for name, entry in entries.items() if entry.is_free}
@@ -151,7 +139,7 @@ class _Entry:
             return None
         return _with_bounds(parameter, low, high)
 
-    def _prior(self, parameter: Parameter) -> Population | None:
+    def _prior(self, parameter: Parameter) -> Distribution | None:
         if self.settings.prior is None:
             allowed, advice = "a prior, as it is fitted", 'Write base = "default" to take those of the shipped preset.'
             self._complain("prior", Quoted("nothing"), allowed, advice)

@@ -54,40 +54,14 @@ def preset_names() -> tuple[str, ...]:
 
 
 def load_preset(name_or_path: str | Path) -> Preset:
-    """Read a preset.
-
-    Parameters
-    ----------
-    name_or_path
-        A name from :func:`preset_names`, or the path of a TOML file.
-
-    Raises
-    ------
-    InputError
-        Listing everything that is wrong with the file: key, value seen, what is allowed.
-    """
+    """Read a preset."""
     path = find_toml(name_or_path, "fitting", "preset")
     table = _complete_table(path, ())
     return _checked({"name": path.stem, **table}, path.name)
 
 
 def with_fixed(preset: Preset, values: Mapping[str, float], models: Iterable[Model] | None = None) -> Preset:
-    """Return the preset with parameters fixed, in every model that has them.
-
-    Parameters
-    ----------
-    preset
-        The preset.
-    values
-        The values by parameter.
-    models
-        The models that are to be fitted; all of them if not given.
-
-    Raises
-    ------
-    InputError
-        For a parameter that none of the models has, and a value that it does not accept.
-    """
+    """Return the preset with parameters fixed, in every model that has them."""
     fitted = tuple(MODELS.values() if models is None else models)
     known = {parameter.name: parameter for model in fitted for parameter in parameters_of(model)}
     problems = Problems()

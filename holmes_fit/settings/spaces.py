@@ -12,28 +12,18 @@ from scipy.special import logsumexp
 from holmes_fit.models.parameters import Parameter
 from holmes_fit.models.registry import Model
 from holmes_fit.models.responses import response_parameters
-from holmes_fit.settings.populations import Population
+from holmes_fit.settings.distributions import Distribution
 
 Values = Mapping[str, float] | Sequence[float] | NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class FreeParameter:
-    """One axis of a search.
+    """One axis of a search."""
 
-    Parameters
-    ----------
-    parameter
-        The parameter, with the bounds of this fit.
-    prior
-        What is likely before anything is seen; it is cut off at the bounds.
-    nodes
-        The cells of the lattice along this axis.
-    """
-
-    parameter: Parameter
-    prior: Population
-    nodes: int
+    parameter: Parameter  # the parameter, with the bounds of this fit
+    prior: Distribution  # what is likely before anything is seen; it is cut off at the bounds
+    nodes: int  # the cells of the lattice along this axis
 
     @property
     def name(self) -> str:
@@ -88,27 +78,13 @@ class FreeParameter:
 
 @dataclass(frozen=True)
 class Space:
-    """The parameters of one model in a fit: every one is free, fixed, or tied to a free one.
+    """The parameters of one model in a fit: every one is free, fixed, or tied to a free one."""
 
-    Parameters
-    ----------
-    model
-        The model.
-    learning
-        Its free parameters. Every point in them costs a run of the filters.
-    response
-        The free parameters of the response rule, which are cheap given p-hat.
-    fixed
-        Values that are not fitted.
-    tied
-        By name, the free parameter whose natural value another one shares.
-    """
-
-    model: Model
-    learning: tuple[FreeParameter, ...]
-    response: tuple[FreeParameter, ...]
-    fixed: Mapping[str, float]
-    tied: Mapping[str, str]
+    model: Model  # the model
+    learning: tuple[FreeParameter, ...]  # its free parameters. Every point in them costs a run of the filters
+    response: tuple[FreeParameter, ...]  # the free parameters of the response rule, which are cheap given p-hat
+    fixed: Mapping[str, float]  # values that are not fitted
+    tied: Mapping[str, str]  # by name, the free parameter whose natural value another one shares
 
     def __post_init__(self) -> None:
         for axes, parameters in ((self.learning, self._of_model), (self.response, self._of_response)):
@@ -139,18 +115,16 @@ class Space:
         return response_parameters(self.model.predicts_choices)
 
     def model_values(self, learning: Values) -> dict[str, float]:
-        """Return the natural values of all parameters of the model.
-
-        Parameters
-        ----------
-        learning
-            Natural values of the free ones, by name or in the order of ``learning``.
-        """
+        """Return the natural values of all parameters of the model."""
         return self._complete(self._of_model, self.learning, learning)
 
     def response_values(self, response: Values) -> dict[str, float]:
         """Return the natural values of all parameters of the response rule, as :meth:`model_values` does."""
         return self._complete(self._of_response, self.response, response)
+
+    def values(self, free: Mapping[str, float]) -> dict[str, float]:
+        """Return the natural values of all parameters, given the free ones by name."""
+        return self.model_values(free) | self.response_values(free)
 
     def _complete(
         self, parameters: tuple[Parameter, ...], axes: tuple[FreeParameter, ...], values: Values

@@ -15,20 +15,12 @@ Replicates = Annotated[int, Field(ge=8, le=4096, multiple_of=8)]  # in eight sha
 
 
 class LikelihoodSettings(Part):
-    """How the likelihood is computed.
+    """How the likelihood is computed."""
 
-    Parameters
-    ----------
-    kind
-        ``"marginal"``, a person who runs one filter, or ``"expected"``, one who averages over many.
-    replicates
-        Filters for every person, model and point.
-    largest_error
-        Of a person's log evidence, in nats, above which the likelihood is called noisy.
-    """
-
+    # ``"marginal"``, a person who runs one filter, or ``"expected"``, one who averages over many
     kind: Literal["marginal", "expected"] = "marginal"
-    replicates: Replicates = 32
+    replicates: Replicates = 32  # filters for every person, model and point
+    # Of a person's log evidence, in nats, above which the likelihood is called noisy
     largest_error: Annotated[float, Field(gt=0)] = 0.5
 
 
@@ -47,34 +39,16 @@ class PosteriorSettings(Part):
 
 
 class ParameterSettings(Part):
-    """What a preset says about one parameter.
+    """What a preset says about one parameter."""
 
-    Parameters
-    ----------
-    prior
-        A text such as ``lognormal:0.5,1``; it is cut off at the bounds.
-    nodes
-        Cells of the lattice between the bounds.
-    low, high
-        The bounds, where they differ from those that the parameter comes with.
-    fixed
-        The value, if it is not fitted.
-    tied
-        The parameter whose value it shares; both are parameters of learning.
-    free
-        Whether it is fitted; without a word, as the parameter itself says.
-    reason
-        Why, for people.
-    """
-
-    prior: str | None = None
-    nodes: Annotated[int, Field(ge=3, le=1000)] | None = None
-    low: float | None = None
+    prior: str | None = None  # a text such as ``lognormal:0.5,1``; it is cut off at the bounds
+    nodes: Annotated[int, Field(ge=3, le=1000)] | None = None  # cells of the lattice between the bounds
+    low: float | None = None  # the bounds, where they differ from those that the parameter comes with
     high: float | None = None
-    fixed: float | None = None
-    tied: Name | None = None
-    free: bool | None = None
-    reason: str = ""
+    fixed: float | None = None  # the value, if it is not fitted
+    tied: Name | None = None  # the parameter whose value it shares; both are parameters of learning
+    free: bool | None = None  # whether it is fitted; without a word, as the parameter itself says
+    reason: str = ""  # why, for people
 
 
 def overlaid(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:

@@ -20,56 +20,28 @@ EXCLUSION_COLUMNS = ("subject", "rule", "seen", "allowed", "consequence")
 
 @dataclass(frozen=True)
 class Learner:
-    """One person within one restart: everything that a model learns from, and the choices to be explained.
+    """One person within one restart: everything that a model learns from, and the choices to be explained."""
 
-    Parameters
-    ----------
-    subject
-        The person, as the file names them.
-    restart
-        The value of the restart column, or ``"session=2, problem=1"`` with several; empty without any.
-    observations
-        The cues, outcomes and feedback, in the order of the trials.
-    choices
-        0 or 1 for each trial, -1 for a missed answer.
-    rows
-        The rows of the cohort's trial table.
-    """
-
-    subject: str
-    restart: str
-    observations: Observations
-    choices: NDArray[np.int8]
-    rows: NDArray[np.intp]
+    subject: str  # the person, as the file names them
+    restart: str  # the value of the restart column, or ``"session=2, problem=1"`` with several; empty without any
+    observations: Observations  # the cues, outcomes and feedback, in the order of the trials
+    choices: NDArray[np.int8]  # 0 or 1 for each trial, -1 for a missed answer
+    rows: NDArray[np.intp]  # the rows of the cohort's trial table
 
 
 @dataclass(frozen=True)
 class Cohort:
-    """Everyone who was read or simulated.
+    """Everyone who was read or simulated."""
 
-    Parameters
-    ----------
-    protocol
-        How the data are coded.
-    trials
-        The tidy table, one row a trial: ``subject``, ``restart``, ``trial``, ``choice`` (empty if missed), ``outcome``
-        (empty if unknown), ``feedback``, then restart columns, features, and everything else that the file had.
-    learners
-        The same as arrays, a learner at a time.
-    subjects
-        One row a person: ``subject`` and the covariates.
-    exclusions
-        What the rules of the protocol took out: ``subject``, ``rule``, ``seen``, ``allowed``, ``consequence``.
-    notes
-        What else is worth knowing about the reading.
-    """
-
-    protocol: Protocol
+    protocol: Protocol  # how the data are coded
+    # The tidy table, one row a trial: ``subject``, ``restart``, ``trial``, ``choice`` (empty if missed), ``outcome``
+    # (empty if unknown), ``feedback``, then restart columns, features, and everything else that the file had
     trials: pd.DataFrame
-    learners: tuple[Learner, ...]
-    subjects: pd.DataFrame
+    learners: tuple[Learner, ...]  # the same as arrays, a learner at a time
+    subjects: pd.DataFrame  # one row a person: ``subject`` and the covariates
+    # What the rules of the protocol took out: ``subject``, ``rule``, ``seen``, ``allowed``, ``consequence``
     exclusions: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=list(EXCLUSION_COLUMNS)))
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what else is worth knowing about the reading
 
     def __repr__(self) -> str:  # in a notebook; the trials would take pages
         return f"<Cohort: {len(self.subjects)} people, {len(self.trials):,} trials, protocol {self.protocol.name}>"
@@ -82,19 +54,9 @@ def build_cohort(
     exclusions: pd.DataFrame | None = None,
     notes: Iterable[str] = (),
 ) -> Cohort:
-    """Encode a tidy trial table.
+    """Encode a tidy trial table, checked, in the order of the trials within each learner.
 
-    Parameters
-    ----------
-    trials
-        In the form that :class:`Cohort` describes, checked, and in the order of the trials within each learner.
-        ``restart`` is made from the restart columns if it is not there.
-    protocol
-        How the features are encoded.
-    subjects
-        The covariates; only the names of the people if left out.
-    exclusions, notes
-        See :class:`Cohort`.
+    ``restart`` is made from the restart columns if it is not there; ``subjects`` are only the names, if left out.
     """
     trials = in_tidy_order(trials.reset_index(drop=True), protocol)
     cues = encode_cues(trials, protocol)

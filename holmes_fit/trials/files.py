@@ -106,17 +106,7 @@ def _natural(path: Path) -> tuple[list[int | str], str]:
 
 
 def read_files(paths: Sequence[Path], expected: Sequence[str], reading: Reading) -> TextTable:
-    """Read every file into one table of text.
-
-    Parameters
-    ----------
-    paths
-        The files.
-    expected
-        Columns that should be there; they help to tell the separator.
-    reading
-        Takes what is wrong or worth knowing.
-    """
+    """Read every file into one table of text; the columns that are expected help to tell the separator."""
     builder = TableBuilder()
     for path in paths:
         _read_file(path, expected, builder, reading)

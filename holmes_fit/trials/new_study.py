@@ -7,9 +7,9 @@ from pathlib import Path
 
 from holmes_fit._support.atomic import written_whole
 from holmes_fit._support.errors import Problems, Quoted, plain
-from holmes_fit._support.study_files import StudyFolder, study_folder
+from holmes_fit._support.study_files import PACKAGE, StudyFolder, study_folder
 
-TEMPLATES = Path(__file__).with_name("templates")
+TEMPLATES = PACKAGE / "trials" / "templates"
 PROTOCOL = "protocols/my_task.toml"
 EXAMPLE = "data/example.csv"
 
@@ -22,18 +22,7 @@ PRESET_SUFFIXES = (".toml", ".md")
 
 
 def create_study(folder: str | os.PathLike[str]) -> tuple[Path, ...]:
-    """Lay out a study folder and return the files that were written.
-
-    Parameters
-    ----------
-    folder
-        The folder; it must be empty, or not be there yet.
-
-    Raises
-    ------
-    InputError
-        If there is something already, or the folder cannot be made or written.
-    """
+    """Lay out a study folder and return the files that were written."""
     root = Path(folder)
     _check_free(root)
     contents = {root / name: (TEMPLATES / template).read_bytes() for name, template in LAYOUT.items()}

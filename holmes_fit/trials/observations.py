@@ -14,24 +14,13 @@ MAX_TRIALS = 65_535  # feature counts are 16-bit integers in the filter
 
 @dataclass(frozen=True)
 class Observations:
-    """The trial sequence of one learner, checked and ready for a filter.
+    """The trial sequence of one learner, checked and ready for a filter."""
 
-    Parameters
-    ----------
-    cues
-        Trials x cues, 0 or 1.
-    outcome
-        Trials, 0 or 1. Ignored by every model on trials without feedback.
-    feedback
-        Trials, whether the outcome was shown.
-    length_normalized
-        Whether likelihoods are replaced by their geometric mean over features, so that they do not depend on the
-        number of redundant copies by which a feature is encoded.
-    """
-
-    cues: NDArray[np.uint8]
-    outcome: NDArray[np.uint8]
-    feedback: NDArray[np.bool_]
+    cues: NDArray[np.uint8]  # trials x cues, 0 or 1
+    outcome: NDArray[np.uint8]  # trials, 0 or 1. Ignored by every model on trials without feedback
+    feedback: NDArray[np.bool_]  # trials, whether the outcome was shown
+    # Whether likelihoods are replaced by their geometric mean over features, so that they do not depend on the number
+    # of redundant copies by which a feature is encoded
     length_normalized: bool = False
 
     @property
@@ -46,24 +35,7 @@ class Observations:
 def observations_from_matrix(
     X: ArrayLike, outcome: int = -1, feedback: ArrayLike | None = None, length_normalized: bool = False
 ) -> Observations:
-    """Split a binary matrix (trials x features) into cues and outcome.
-
-    Parameters
-    ----------
-    X
-        Trials x features, every entry 0 or 1.
-    outcome
-        The column that holds the outcome; negative numbers count from the end.
-    feedback
-        One entry a trial, 1 where the outcome was shown; all of them if left out.
-    length_normalized
-        See :class:`Observations`.
-
-    Raises
-    ------
-    InputError
-        Naming every argument that cannot be used.
-    """
+    """Split a binary matrix (trials x features) into cues and outcome."""
     problems = Problems()
     matrix = _as_array(X, "X", problems)
     if matrix is not None and _is_trials_by_features(matrix, problems):

@@ -25,26 +25,14 @@ from holmes_fit.trials.text_tables import TextTable
 
 @dataclass(frozen=True)
 class Check:
-    """What came of checking data: a cohort, or the problems that keep it from being one.
+    """What came of checking data: a cohort, or the problems that keep it from being one."""
 
-    Parameters
-    ----------
-    files, rows, subjects
-        How much could be read, with or without problems.
-    problems
-        Everything that has to be put right.
-    notes
-        What is worth knowing and needs no action.
-    cohort
-        The data, if there are no problems.
-    """
-
-    files: tuple[str, ...]
+    files: tuple[str, ...]  # how much could be read, with or without problems
     rows: int
     subjects: int
-    problems: tuple[Problem, ...]
-    notes: tuple[str, ...]
-    cohort: Cohort | None
+    problems: tuple[Problem, ...]  # everything that has to be put right
+    notes: tuple[str, ...]  # what is worth knowing and needs no action
+    cohort: Cohort | None  # the data, if there are no problems
 
 
 def read_cohort(

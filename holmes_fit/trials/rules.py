@@ -25,12 +25,7 @@ def outside_window(
 def apply_rules(trials: pd.DataFrame, protocol: Protocol) -> tuple[list[str], pd.DataFrame]:
     """Return the people who stay, and what the rules did, a row for each person and rule.
 
-    Parameters
-    ----------
-    trials
-        The tidy table, in which answers outside the reaction time window are already moved to ``excluded_choice``.
-    protocol
-        With the rules.
+    Answers outside the reaction time window are already moved to ``excluded_choice``.
     """
     rules = protocol.exclusions
     people = _tally(trials)

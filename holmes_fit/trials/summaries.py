@@ -41,15 +41,7 @@ def subject_summary(cohort: Cohort) -> pd.DataFrame:
 
 
 def cohort_summary(cohort: Cohort, by: str | None = None) -> pd.DataFrame:
-    """Return the same sums for everyone and for each group.
-
-    Parameters
-    ----------
-    cohort
-        The data.
-    by
-        The covariate that makes the groups; :func:`default_group` if left out.
-    """
+    """Return the same sums for everyone and for each group."""
     people = subject_summary(cohort).assign(subjects=1)
     counts = ["subjects", "learners", "trials", "answered", "missed", "no_feedback"]
     by = _grouping(cohort, by)
@@ -64,20 +56,8 @@ def cohort_summary(cohort: Cohort, by: str | None = None) -> pd.DataFrame:
 def learning_curve(cohort: Cohort, by: str | None = None, bins: int = 8) -> pd.DataFrame:
     """Return the accuracy in successive parts of the learning sequence, for each group.
 
-    Parameters
-    ----------
-    cohort
-        The data.
-    by
-        The covariate that makes the groups; :func:`default_group` if left out.
-    bins
-        Into how many parts of equal length the longest sequence is divided.
-
-    Returns
-    -------
-    pandas.DataFrame
-        ``group``, ``first`` and ``last`` trial of the part (counted from 1 within a learner), ``answers`` that can be
-        scored, and ``accuracy``: the proportion of them that equal the outcome.
+    ``first`` and ``last`` trial are counted from 1 within a learner; ``accuracy`` is the share of the ``answers`` that
+    can be scored and equal the outcome.
     """
     trials = cohort.trials
     part, edges = sequence_parts(cohort, bins)
@@ -92,11 +72,7 @@ def learning_curve(cohort: Cohort, by: str | None = None, bins: int = 8) -> pd.D
 def sequence_parts(cohort: Cohort, bins: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Divide learning sequences into successive parts of equal length; the longest has all of them.
 
-    Returns
-    -------
-    part, edges
-        The part of each trial of the cohort's table, from 0; and where parts begin within a learner, from trial 0, with
-        the end of the last.
+    The part of each trial counts from 0; the edges are where parts begin within a learner, and the end of the last.
     """
     position = np.empty(len(cohort.trials), dtype=np.int64)
     for learner in cohort.learners:

@@ -46,24 +46,14 @@ class TextColumn:
 
 @dataclass(frozen=True)
 class TextTable:
-    """Rows of one or more files.
+    """Rows of one or more files."""
 
-    Parameters
-    ----------
-    files
-        The names of the files, as messages give them.
-    file, line
-        For each row, the number of its file and the line on which it starts, as a text editor counts.
-    columns
-        The columns by name.
-    origins
-        For columns that were joined from another table: that table, and for each row here the row there.
-    """
-
-    files: tuple[str, ...]
+    files: tuple[str, ...]  # the names of the files, as messages give them
+    # For each row, the number of its file and the line on which it starts, as a text editor counts
     file: NDArray[np.int32]
     line: NDArray[np.int32]
-    columns: dict[str, TextColumn]
+    columns: dict[str, TextColumn]  # the columns by name
+    # For columns that were joined from another table: that table, and for each row here the row there
     origins: dict[str, tuple[TextTable, NDArray[np.intp]]] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -87,20 +77,7 @@ class TextTable:
     ) -> None:
         """Add a problem for each of ``rows``, the first ones by their place and the others by their number.
 
-        Parameters
-        ----------
-        problems
-            Where they are added.
-        column
-            The column of the cells.
-        rows
-            The rows, as a mask or by their numbers.
-        allowed
-            What would have been accepted.
-        advice
-            Gives what to do, from the text of a cell.
-        seen
-            Gives what was seen, from the number of a row; the text of the cell if left out.
+        ``advice`` is made from the text of a cell; ``seen`` from the number of a row, if it is not that text.
         """
         numbers = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows.astype(np.intp)
         if column in self.origins:  # one cell there stands behind many rows here

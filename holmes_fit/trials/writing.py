@@ -12,17 +12,7 @@ from holmes_fit.trials.protocols.schema import RESERVED, Coding, Protocol
 
 
 def write_trials(trials: pd.DataFrame, protocol: Protocol, path: str | os.PathLike[str]) -> None:
-    """Write trials so that :func:`read_cohort` with the same protocol gives the same arrays.
-
-    Parameters
-    ----------
-    trials
-        A tidy table, such as ``cohort.trials``.
-    protocol
-        Gives the names of the columns and the codes.
-    path
-        The CSV file (UTF-8, commas).
-    """
+    """Write trials so that :func:`read_cohort` with the same protocol gives the same arrays."""
     write_table(as_in_file(trials, protocol), path)
 
 

@@ -6,9 +6,9 @@ import pandas as pd
 from matplotlib.figure import FigureBase
 
 from holmes_fit.reporting.style import RULE
-from paper.figures.parts import bars, label_of, lines_by_level, picked, titled
+from paper.figures.parts import bars, label_of, lines_by_level, titled
 from paper.studies import LONG, VARIANTS
-from paper.summaries import LENGTH
+from paper.summaries import LENGTH, picked
 
 
 def ablation(figure: FigureBase, summary: pd.DataFrame, published: pd.DataFrame) -> FigureBase:

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 from matplotlib.figure import FigureBase
 
 from holmes_fit.reporting.style import INK, MODEL_COLORS, NO_OUTCOME, OUTCOME, PALE, RULE
 from paper.figures.parts import (
     LEVELS,
-    PAIR,
-    PUBLISHED,
+    bar,
     bars,
+    bars_of_pair,
     box,
+    diamonds,
     empty,
-    label_of,
     legend_of_pair,
     lines_by_level,
-    picked,
     regression,
     titled,
 )
 from paper.figures.trees import draw_tree
-from paper.statistics import TWO_SIDED_95
-from paper.summaries import highest_levels, unit_means
+from paper.studies import PAIR
+from paper.summaries import highest_levels, picked, unit_means
 
 N_OBSERVATIONS = 4
 
@@ -49,8 +48,7 @@ def compression(figure: FigureBase, summary: pd.DataFrame, published: pd.DataFra
     legend_of_pair(ax, loc="lower left")
     for column, (label, tree) in enumerate(trees.groupby("label", sort=False)):
         ax = draw_tree(figure.add_subplot(middle[1 + column]), tree, _name_of_category)
-        title = f"learned by {label}"
-        titled(ax, "E", title) if column == 0 else ax.set_title(title)
+        titled(ax, "E" if column == 0 else "", f"learned by {label}")
     for column, (letter, metric, title, unit) in enumerate(
         [("F", "entropy", "Entropy within categories", "nats"), ("G", "clusters", "Clusters", "number")]
     ):
@@ -91,8 +89,6 @@ def task_structure(ax: Axes) -> Axes:
 
 
 def _pale(color: str) -> tuple[float, float, float]:
-    from matplotlib.colors import to_rgb
-
     red, green, blue = (0.35 * part + 0.65 for part in to_rgb(color))
     return red, green, blue
 
@@ -123,19 +119,11 @@ def transfer_steps(ax: Axes) -> Axes:
 
 def advantage(ax: Axes, summary: pd.DataFrame, published: pd.DataFrame) -> Axes:
     """Draw HOLMES minus flat recall against the number of levels."""
-    rows = [picked(summary, task=f"{level}-level", model="difference", metric="recall").iloc[0] for level in LEVELS]
     ax.axhline(0, color=RULE, linewidth=0.8)
-    ax.bar(LEVELS, [row["value"] for row in rows], width=0.6, color=MODEL_COLORS["holmes"])
-    ax.vlines(
-        LEVELS,
-        [row["value"] - TWO_SIDED_95 * row["se"] for row in rows],
-        [row["value"] + TWO_SIDED_95 * row["se"] for row in rows],
-        color=INK,
-        linewidth=1.0,
-    )
     for level in LEVELS:
-        for value in picked(published, task=f"{level}-level", model="difference", metric="recall")["value"]:
-            ax.plot(level + 0.2, value, zorder=5, **PUBLISHED)
+        keys = {"task": f"{level}-level", "model": "difference", "metric": "recall"}
+        bar(ax, level, picked(summary, **keys).iloc[0], width=0.6, color=MODEL_COLORS["holmes"])
+        diamonds(ax, level + 0.2, published, **keys)
     ax.set_xticks(LEVELS)
     ax.set_xlabel("levels of the task")
     ax.set_ylabel("recall, HOLMES − flat")
@@ -144,20 +132,12 @@ def advantage(ax: Axes, summary: pd.DataFrame, published: pd.DataFrame) -> Axes:
 
 def recall_by_depth(ax: Axes, summary: pd.DataFrame) -> Axes:
     """Draw recall at every category level of the deepest task, both models side by side."""
-    for model, offset in zip(PAIR, (-0.19, 0.19), strict=True):
-        rows = [
-            picked(summary, task=f"5-level, level {level}", model=model, metric="recall").iloc[0] for level in LEVELS
-        ]
-        values = np.array([row["value"] for row in rows])
-        errors = TWO_SIDED_95 * np.array([row["se"] for row in rows])
-        places = np.array(LEVELS) + offset
-        ax.bar(places, values, width=0.36, color=MODEL_COLORS[model], label=label_of(model))
-        ax.vlines(places, values - errors, values + errors, color=INK, linewidth=1.0)
+    rows = {float(level): {"task": f"5-level, level {level}", "metric": "recall"} for level in LEVELS}
+    bars_of_pair(ax, summary, rows)
     ax.set_xticks(LEVELS)
     ax.set_xlabel("category level (5 is the highest)")
     ax.set_ylabel("recall")
     ax.set_ylim(0, 1)
-    ax.legend(loc="upper right", ncols=2)
     return ax
 
 

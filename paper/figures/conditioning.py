@@ -6,11 +6,12 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import FigureBase
-from matplotlib.patches import Patch
 
-from holmes_fit.reporting.style import INK, MODEL_COLORS, NO_OUTCOME, OUTCOME, RULE
-from paper.figures.parts import PAIR, bars, label_of, picked, titled
+from holmes_fit.reporting.style import INK, NO_OUTCOME, OUTCOME, RULE
+from paper.figures.parts import bars, bars_of_pair, label_of, titled
 from paper.statistics import TWO_SIDED_95
+from paper.studies import PAIR
+from paper.summaries import picked
 
 # The paper shows CS+ in blue and CS- in red; here the reinforced cue has the colour that outcomes have everywhere.
 CUES = {"CS+": OUTCOME, "CS-": NO_OUTCOME}
@@ -77,29 +78,14 @@ def _phases(ax: Axes, boundary: int) -> Axes:
 
 def final_predictions(ax: Axes, summary: pd.DataFrame, tests: pd.DataFrame) -> Axes:
     """Draw final predictions by phase and cue, both models side by side, with the p of their difference below."""
-    groups = {
-        "acquisition_plus": "CS+\nacquis.",
-        "acquisition_minus": "CS−\nacquis.",
-        "extinction_plus": "CS+\nextinct.",
-        "extinction_minus": "CS−\nextinct.",
-    }
+    phases, cues = {"acquisition": "acquis.", "extinction": "extinct."}, {"plus": "CS+", "minus": "CS−"}
+    groups = {f"{phase}_{cue}": f"{cues[cue]}\n{text}" for phase, text in phases.items() for cue in cues}
     p = tests.set_index("metric")["p"]
-    for place, metric in enumerate(groups):
-        for model, offset in zip(PAIR, (-0.19, 0.19), strict=True):
-            row = picked(summary, metric=metric, model=model).iloc[0]
-            ax.bar(place + offset, row["value"], width=0.36, color=MODEL_COLORS[model])
-            half = TWO_SIDED_95 * row["se"]
-            ax.vlines(place + offset, row["value"] - half, row["value"] + half, color=INK, linewidth=1.0)
+    bars_of_pair(ax, summary, {place: {"metric": metric} for place, metric in enumerate(groups)})
     labels = [f"{text}\n{_p_text(float(p.get(metric, np.nan)))}" for metric, text in groups.items()]
     ax.set_xticks(range(len(groups)), labels)
     ax.set_ylabel("P(outcome | cue)")
-    handles = [_patch(model) for model in PAIR]
-    ax.legend(handles=handles, loc="upper right")
     return ax
-
-
-def _patch(model: str) -> Patch:
-    return Patch(color=MODEL_COLORS[model], label=label_of(model))
 
 
 def _p_text(p: float) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -9,11 +11,11 @@ from matplotlib.figure import FigureBase
 
 from holmes_fit.reporting.style import INK, MODEL_COLORS, NO_OUTCOME, OUTCOME, RULE
 from holmes_fit.trials.protocols.catalogue import load_protocol
-from paper.figures.parts import PAIR, bars, empty, label_of, picked, titled
+from paper.figures.parts import bars, empty, label_of, titled
 from paper.figures.trees import draw_tree
 from paper.statistics import roc_curve
-from paper.studies import LONG, SHORT
-from paper.summaries import LENGTH, exposures
+from paper.studies import LONG, PAIR, SHORT
+from paper.summaries import LENGTH, exposures, picked
 
 # What the colours of the protocol look like.
 PAINT = {"cyan": "#33bbbb", "green": "#339944", "gray": "#999999", "yellow": "#e6c619", "pink": "#f29ebc"}
@@ -24,11 +26,8 @@ def new_colors(
 ) -> FigureBase:
     """Draw task, accuracy, ROC, example structures and decision variables; both lengths of training."""
     rows = figure.add_gridspec(4, 1, height_ratios=(0.6, 1, 0.95, 1))
-    results, structures, scores = (
-        rows[1].subgridspec(1, 4),
-        rows[2].subgridspec(1, 3, width_ratios=(1, 1, 2)),
-        rows[3].subgridspec(1, 4),
-    )
+    results, scores = (rows[place].subgridspec(1, 4) for place in (1, 3))
+    structures = rows[2].subgridspec(1, 3, width_ratios=(1, 1, 2))
     titled(task_structure(figure.add_subplot(rows[0])), "A", "Reward follows the shape; two colours are new at test")
     for column, task in enumerate(LENGTH.values()):
         ax = figure.add_subplot(results[column])
@@ -37,20 +36,18 @@ def new_colors(
         bars(ax, both[both["model"].isin(PAIR)], picked(published, **keys, source="results"))
         ax.axhline(0.5, color=RULE, linestyle="--", linewidth=0.8, zorder=0)
         ax.set_ylim(0, 1.05)
-        title = f"{task} repetitions"
-        titled(ax, "B", title).set_ylabel("accuracy, first exposure") if column == 0 else ax.set_title(title)
+        titled(ax, "B" if column == 0 else "", f"{task} repetitions")
+        ax.set_ylabel("accuracy, first exposure" if column == 0 else "")
     for column, (protocol, task) in enumerate(LENGTH.items()):
         ax = roc(figure.add_subplot(results[2 + column]), summary, trials, protocol)
-        title = f"ROC, {task}"
-        titled(ax, "C", title) if column == 0 else ax.set_title(title)
+        titled(ax, "C" if column == 0 else "", f"ROC, {task}")
     for column, (label, tree) in enumerate(trees.groupby("label", sort=False)):
         ax = draw_tree(figure.add_subplot(structures[column]), tree, _name_of_shape)
-        titled(ax, "D", str(label)) if column == 0 else ax.set_title(str(label))
+        titled(ax, "D" if column == 0 else "", str(label))
     for column, (protocol, model) in enumerate([(p, m) for p in (SHORT, LONG) for m in PAIR]):
         ax = figure.add_subplot(scores[column])
         decision_variable(ax, trials, protocol, model)
-        title = f"{label_of(model)}, {LENGTH[protocol]}"
-        titled(ax, "E", title) if column == 0 else ax.set_title(title)
+        titled(ax, "E" if column == 0 else "", f"{label_of(model)}, {LENGTH[protocol]}")
         if column == 0:
             ax.set_ylabel("trials")
             ax.legend(loc="upper left", ncols=2, handlelength=0.8, columnspacing=0.8, borderaxespad=0, fontsize=7)
@@ -68,9 +65,8 @@ def task_structure(ax: Axes) -> Axes:
         y = 1.75 - 1.1 * row
         for place, color in enumerate(colors):
             x = 1 + place + (0.8 if place >= n_trained else 0)
-            ax.plot(
-                x, y, marker, color=PAINT.get(color, color), markersize=11, markeredgecolor=INK, markeredgewidth=0.6
-            )
+            look: dict[str, Any] = {"color": PAINT.get(color, color), "markeredgecolor": INK, "markeredgewidth": 0.6}
+            ax.plot(x, y, marker, markersize=11, **look)
         ax.text(11.9, y, text, va="center")
     ax.text(1 + (n_trained - 1) / 2, 2.55, f"training: {n_trained} colours", ha="center", va="center")
     ax.text(1.3 + n_trained + 0.5 * (len(colors) - n_trained), 2.55, "test", ha="center", va="center")

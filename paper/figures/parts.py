@@ -8,42 +8,32 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.patches import FancyBboxPatch
+from matplotlib.lines import Line2D
+from matplotlib.patches import FancyBboxPatch, Patch
 from numpy.typing import NDArray
 from scipy import stats
 
 from holmes_fit.models.registry import MODELS
 from holmes_fit.reporting.style import INK, MODEL_COLORS, MODEL_MARKERS, RULE
 from paper.statistics import TWO_SIDED_95
+from paper.studies import PAIR
+from paper.summaries import picked
 
 LEVELS = (2, 3, 4, 5)
 Color = str | tuple[float, float, float]
-PAIR = ("flat", "holmes")
-PUBLISHED: dict[str, Any] = {
-    "marker": "D",
-    "markersize": 4,
-    "markerfacecolor": "white",
-    "markeredgecolor": INK,
-    "linestyle": "none",
-}
+OPEN = {"markerfacecolor": "white", "markeredgecolor": INK}
+PUBLISHED: dict[str, Any] = {"marker": "D", "markersize": 4, "linestyle": "none", **OPEN}
 
 
 def titled(ax: Axes, letter: str, title: str) -> Axes:
-    """Give a panel its letter and its title."""
-    ax.set_title(rf"$\bf{{{letter}}}$  {title}")
+    """Give a panel its title, and its letter unless that is empty."""
+    ax.set_title(rf"$\bf{{{letter}}}$  {title}" if letter else title, parse_math=bool(letter))
     return ax
 
 
 def label_of(model: str) -> str:
     """Return a model's name as figures show it."""
     return MODELS[model].label
-
-
-def picked(table: pd.DataFrame, **keys: str) -> pd.DataFrame:
-    """Return the rows that have these values."""
-    for column, value in keys.items():
-        table = table[table[column] == value]
-    return table
 
 
 def lines_by_level(
@@ -61,46 +51,55 @@ def lines_by_level(
             marker=MODEL_MARKERS[model],
             label=label_of(model),
         )
+        edge = INK if len(models) < 3 else MODEL_COLORS[model]
         for level in LEVELS:
-            for value in picked(published, task=f"{level}-level", model=model, metric=metric)["value"]:
-                ax.plot(level + offset, value, zorder=5, **(PUBLISHED | _edge(model, models)))
+            diamonds(ax, level + offset, published, edge, task=f"{level}-level", model=model, metric=metric)
     ax.set_xticks(LEVELS)
     ax.set_xlim(1.7, 5.3)
     ax.set_xlabel("levels of the task")
     return ax
 
 
-def _edge(model: str, models: Sequence[str]) -> dict[str, str]:
-    """Among many models, a published value has the colour of its model."""
-    return {} if len(models) < 3 else {"markeredgecolor": MODEL_COLORS[model]}
+def bar(ax: Axes, place: float, row: pd.Series[Any], width: float = 0.62, color: str = "") -> None:
+    """Draw the bar of one row of a summary, in the colour of its model, with its 95% interval."""
+    half = TWO_SIDED_95 * row["se"]
+    ends = (row["low"], row["high"]) if np.isfinite(row["low"]) else (row["value"] - half, row["value"] + half)
+    ax.bar(place, row["value"], width, color=color or MODEL_COLORS[row["model"]])
+    ax.vlines(place, *ends, color=INK, linewidth=1.0)
 
 
-def bars(ax: Axes, rows: pd.DataFrame, published: pd.DataFrame, colors: Mapping[str, str] = MODEL_COLORS) -> Axes:
-    """Draw one bar a model with its 95% interval, and the published values as open diamonds."""
+def bars(ax: Axes, rows: pd.DataFrame, published: pd.DataFrame) -> Axes:
+    """Draw one bar a model, and the published values as open diamonds."""
     for place, (_, row) in enumerate(rows.iterrows()):
-        model, value, half = str(row["model"]), float(row["value"]), TWO_SIDED_95 * float(row["se"])
-        low, high = float(row["low"]), float(row["high"])
-        if not np.isfinite(low):
-            low, high = value - half, value + half
-        ax.bar(place, value, width=0.62, color=colors[model])
-        ax.vlines(place, low, high, color=INK, linewidth=1.0)
-        for printed in picked(published, model=model)["value"]:
-            ax.plot(place + 0.2, printed, zorder=5, **PUBLISHED)
+        bar(ax, place, row)
+        diamonds(ax, place + 0.2, published, model=str(row["model"]))
     ax.set_xticks(range(len(rows)), [label_of(str(model)) for model in rows["model"]])
     ax.set_xlim(-0.6, len(rows) - 0.4)
     return ax
 
 
-def legend_of_pair(ax: Axes, published: bool = True, **options: Any) -> Axes:
-    """Explain the two models' lines and the published values."""
-    from matplotlib.lines import Line2D
+def bars_of_pair(ax: Axes, summary: pd.DataFrame, rows: Mapping[float, Mapping[str, str]]) -> Axes:
+    """Draw the bars of both models side by side; ``rows`` says by their place which rows of the summary they are."""
+    for model, offset in zip(PAIR, (-0.19, 0.19), strict=True):
+        for place, keys in rows.items():
+            bar(ax, place + offset, picked(summary, model=model, **keys).iloc[0], width=0.36)
+    handles = [Patch(color=MODEL_COLORS[model], label=label_of(model)) for model in PAIR]
+    ax.legend(handles=handles, loc="upper right")
+    return ax
 
+
+def diamonds(ax: Axes, x: float, published: pd.DataFrame, edge: str = INK, /, **keys: str) -> None:
+    """Draw published values as open diamonds."""
+    for value in picked(published, **keys)["value"]:
+        ax.plot(x, value, zorder=5, **{**PUBLISHED, "markeredgecolor": edge})
+
+
+def legend_of_pair(ax: Axes, **options: Any) -> Axes:
+    """Explain the two models' lines and the published values."""
     handles = [
         Line2D([], [], color=MODEL_COLORS[model], marker=MODEL_MARKERS[model], label=label_of(model)) for model in PAIR
     ]
-    if published:
-        handles.append(Line2D([], [], label="published", **PUBLISHED))
-    ax.legend(handles=handles, **options)
+    ax.legend(handles=[*handles, Line2D([], [], label="published", **PUBLISHED)], **options)
     return ax
 
 
@@ -123,17 +122,9 @@ def regression(ax: Axes, x: NDArray[np.float64], y: NDArray[np.float64], color: 
 
 def box(ax: Axes, x: float, y: float, width: float, height: float, text: str, color: Color = "white") -> Axes:
     """Draw a box with a text in it, centred at (x, y)."""
-    ax.add_patch(
-        FancyBboxPatch(
-            (x - width / 2, y - height / 2),
-            width,
-            height,
-            boxstyle="round,pad=0,rounding_size=0.02",
-            facecolor=color,
-            edgecolor=RULE,
-            linewidth=0.8,
-        )
-    )
+    corner, shape = (x - width / 2, y - height / 2), "round,pad=0,rounding_size=0.02"
+    look: dict[str, Any] = {"facecolor": color, "edgecolor": RULE, "linewidth": 0.8}
+    ax.add_patch(FancyBboxPatch(corner, width, height, boxstyle=shape, **look))
     ax.text(x, y, text, ha="center", va="center", linespacing=1.35)
     return ax
 

@@ -9,7 +9,8 @@ from matplotlib.figure import FigureBase
 from matplotlib.ticker import MaxNLocator
 
 from holmes_fit.reporting.style import HOLMES, INK, MODEL_COLORS, RULE
-from paper.figures.parts import LEVELS, PAIR, regression, titled
+from paper.figures.parts import LEVELS, regression, titled
+from paper.studies import PAIR
 from paper.summaries import highest_levels, sweep_means, top_level, unit_means
 
 AXIS = {"alpha": "α", "omega": "Ω"}
@@ -24,50 +25,34 @@ def maps(figure: FigureBase, compositional: pd.DataFrame) -> FigureBase:
             ax = figure.add_subplot(grid[0, 2 * column + row])
             name = f"{title}, HOLMES" if suffix == "holmes" else f"{title}, HOLMES − flat"
             plane(ax, means, means[f"{metric}_{suffix}"].to_numpy(), diverging=suffix == "difference")
-            titled(ax, "A", name) if column == row == 0 else ax.set_title(name)
+            titled(ax, "A" if column == row == 0 else "", name)
     for column, n_levels in enumerate(LEVELS):
         top = top_level(compositional, n_levels)
         recall, accuracy = unit_means(top, "recall", "point"), unit_means(top, "accuracy", "point")
         ax = figure.add_subplot(grid[1, column])
         plane(ax, means, recall["holmes"].to_numpy(), limits=(0.2, 1.0))
-        name = f"HOLMES recall, {n_levels} levels"
-        titled(ax, "B", name) if column == 0 else ax.set_title(name)
+        titled(ax, "B" if column == 0 else "", f"HOLMES recall, {n_levels} levels")
         ax = figure.add_subplot(grid[2, column])
         for model in PAIR:
             regression(ax, accuracy[model].to_numpy(), recall[model].to_numpy(), MODEL_COLORS[model])
         ax.set_xlabel("accuracy")
         ax.set_ylabel("recall" if column == 0 else "")
-        titled(ax, "C", f"{n_levels} levels") if column == 0 else ax.set_title(f"{n_levels} levels")
+        titled(ax, "C" if column == 0 else "", f"{n_levels} levels")
     return figure
 
 
 def plane(
-    ax: Axes,
-    points: pd.DataFrame,
-    values: np.ndarray,
-    diverging: bool = False,
-    limits: tuple[float, float] | None = None,
+    ax: Axes, points: pd.DataFrame, values: np.ndarray, diverging: bool = False, limits: tuple[float, ...] | None = None
 ) -> Axes:
     """Draw values over (alpha, Omega), one dot a pair, with a star at the highest."""
     if diverging:
         reach = float(np.nanmax(np.abs(values)))
         limits = (-reach, reach)
     low, high = limits or (float(np.nanmin(values)), float(np.nanmax(values)))
-    dots = ax.scatter(
-        points["alpha"],
-        points["omega"],
-        c=values,
-        cmap="PuOr_r" if diverging else "viridis",
-        vmin=low,
-        vmax=high,
-        s=16,
-        linewidth=0.2,
-        edgecolor=INK,
-    )
+    alpha, omega, cmap = points["alpha"], points["omega"], "PuOr_r" if diverging else "viridis"
+    dots = ax.scatter(alpha, omega, 16, values, cmap=cmap, vmin=low, vmax=high, linewidth=0.2, edgecolor=INK)
     best = int(np.nanargmax(values))
-    ax.plot(
-        points["alpha"].iloc[best], points["omega"].iloc[best], "*", color="white", markeredgecolor=INK, markersize=11
-    )
+    ax.plot(alpha.iloc[best], omega.iloc[best], "*", color="white", markeredgecolor=INK, markersize=11)
     bar = ax.figure.colorbar(dots, ax=ax, orientation="horizontal", aspect=18, pad=0.02)
     bar.ax.tick_params(labelsize=7)
     bar.locator = MaxNLocator(3)
@@ -85,15 +70,12 @@ def advantages(figure: FigureBase, compositional: pd.DataFrame, shape_color: pd.
     backward = sweep_means(highest_levels(compositional))
     forward = shape_color.groupby("point")[["alpha", "omega"]].first()
     panels = [
-        ("entropy, HOLMES − flat", backward, backward["entropy_difference"].to_numpy(), -1),
-        ("recall, HOLMES − flat", backward, backward["recall_difference"].to_numpy(), 1),
+        (f"{metric}, HOLMES − flat", backward, backward[f"{metric}_difference"].to_numpy(), sign)
+        for metric, sign in (("entropy", -1), ("recall", 1))
     ]
-    for metric, name in (
-        ("separation", "shape separation, HOLMES − flat"),
-        ("accuracy", "forward accuracy, HOLMES − flat"),
-    ):
-        means = unit_means(shape_color, metric, "point")
-        panels.append((name, forward, (means["holmes"] - means["flat"]).to_numpy(), 1))
+    for metric, name in (("separation", "shape separation"), ("accuracy", "forward accuracy")):
+        values = unit_means(shape_color, metric, "point")["difference"].to_numpy()
+        panels.append((f"{name}, HOLMES − flat", forward, values, 1))
     letters = iter("ABCDEFGH")
     for row, (name, points, values, sign) in enumerate(panels):
         for column, (parameter, symbol) in enumerate(AXIS.items()):

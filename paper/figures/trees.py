@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -61,15 +61,9 @@ def draw_tree(ax: Axes, tree: pd.DataFrame, name: Namer) -> Axes:
         if (kept["parent"] == node).any():
             ax.annotate(f"{row['visits']:.0f}", (x, y), (13, 0), textcoords="offset points", va="center", fontsize=7)
         else:
+            look: dict[str, Any] = {"ha": "center", "va": "top", "fontsize": 7, "linespacing": 1.2}
             text = ax.annotate(
-                f"{name(row)}\n{row['visits']:.0f}",
-                (x, y),
-                (0, -11),
-                textcoords="offset points",
-                ha="center",
-                va="top",
-                fontsize=7,
-                linespacing=1.2,
+                f"{name(row)}\n{row['visits']:.0f}", (x, y), (0, -11), textcoords="offset points", **look
             )
             text.set_in_layout(False)  # there is room below; the layout would shrink the axes for it
     ax.set_xlim(-0.7, max(places.values()) + 0.7)

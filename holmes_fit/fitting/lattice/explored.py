@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from holmes_fit.fitting.lattice.nodes import Knots, Lending, Node, ResponseNodes, fill, lending, shape_of
+from holmes_fit.fitting.lattice.nodes import Knots, Lending, Node, ResponseNodes, fill, lending, node_position, shape_of
 from holmes_fit.fitting.lattice.task import A_NODE, LATTICE, Task, log_prior_mass
 from holmes_fit.likelihood import compiled, laplace
 from holmes_fit.likelihood.answers import halves, log_mean, signs_of
@@ -32,19 +32,11 @@ Rows = slice | NDArray[np.signedinteger]
 
 
 class Explored:
-    """Log-likelihoods on the lattice, as far as they were computed.
-
-    Parameters
-    ----------
-    task
-        The person and the model.
-    replicates
-        Filters at every node; 1 if the model has no particles.
-    """
+    """Log-likelihoods on the lattice, as far as they were computed."""
 
     def __init__(self, task: Task, replicates: int):
         self.task = task
-        self.replicates = replicates if task.is_noisy else 1
+        self.replicates = replicates if task.is_noisy else 1  # filters at every node
         self.learning_shape = shape_of(task.space.learning)
         self.response = ResponseNodes(task)
         self.response_shape = shape_of(task.space.response)
@@ -70,7 +62,7 @@ class Explored:
 
     def position(self, node: Node) -> NDArray[np.float64]:
         """Return where a node is, on the scales of search."""
-        return np.array([axis.positions[i] for axis, i in zip(self.task.space.learning, node, strict=True)])
+        return node_position(self.task.space.learning, node)
 
     @property
     def is_marginal(self) -> bool:
@@ -164,13 +156,7 @@ class Explored:
 
 
 class _Learner:
-    """One learner's filters at the computed nodes.
-
-    Parameters
-    ----------
-    signs
-        The answers; see :func:`holmes_fit.likelihood.answers.signs_of`.
-    """
+    """One learner's filters at the computed nodes."""
 
     def __init__(self, signs: NDArray[np.float64]):
         self.signs = signs

@@ -7,7 +7,7 @@ parameters costs filter runs; all response parameters come with it, almost free.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,11 @@ Node = tuple[int, ...]
 def shape_of(axes: Sequence[FreeParameter]) -> tuple[int, ...]:
     """Return how many nodes the axes have."""
     return tuple(axis.nodes for axis in axes)
+
+
+def node_position(axes: Sequence[FreeParameter], node: Sequence[SupportsIndex]) -> NDArray[np.float64]:
+    """Return where a node is, on the scales of search."""
+    return np.array([axis.positions[i] for axis, i in zip(axes, node, strict=True)])
 
 
 def first_nodes(shape: tuple[int, ...]) -> list[NDArray[np.intp]]:
@@ -49,20 +54,11 @@ def grid_nodes(along: Sequence[NDArray[np.intp]]) -> list[Node]:
 
 
 class Lending(NamedTuple):
-    """What a node is lent, and by whom, itself included.
+    """What a node is lent, and by whom, itself included."""
 
-    Parameters
-    ----------
-    lenders
-        Their places among the computed nodes.
-    kernel
-        How much of each one's likelihood is taken; adds up to 1.
-    plane
-        How much of each one's mean trace is taken: the value, here, of the plane that fits all of them best.
-    """
-
-    lenders: NDArray[np.intp]
-    kernel: NDArray[np.float64]
+    lenders: NDArray[np.intp]  # their places among the computed nodes
+    kernel: NDArray[np.float64]  # how much of each one's likelihood is taken; adds up to 1
+    # How much of each one's mean trace is taken: the value, here, of the plane that fits all of them best
     plane: NDArray[np.float64]
 
 
@@ -145,14 +141,8 @@ MOST_KNOTS = {"beta": 12, "lapse": 6, "bias": 6}
 class Knots:
     """Some points of the response parameters, from which smooth functions are interpolated to the nodes.
 
-    Parameters
-    ----------
-    nodes
-        Positions of the nodes on the scales of search, by the name of the parameter; one if it is fixed.
-    chosen
-        Positions of the knots, likewise.
-    natural
-        The same as values.
+    By the name of the parameter: positions of the nodes on the scales of search, one if it is fixed; those of the knots
+    that were ``chosen``; and the same as ``natural`` values.
     """
 
     def __init__(
@@ -175,20 +165,8 @@ class Knots:
 class ResponseNodes:
     """The response parameters of a lattice: its nodes, and fewer knots from which smooth functions are interpolated.
 
-    Parameters
-    ----------
-    task
-        Whose lattice it is.
-
-    Attributes
-    ----------
-    nodes
-        All values.
-    knots
-        Enough for a log-likelihood.
-    few_knots
-        Some of the knots, ``few`` along each axis: enough for how much a log-likelihood changes when filters are left
-        out.
+    ``knots`` are enough for a log-likelihood, ``few_knots`` (of them, ``few`` along each axis) for how much it changes
+    when filters are left out.
     """
 
     def __init__(self, task: Task):

@@ -16,71 +16,22 @@ from scipy.special import logsumexp
 from holmes_fit.fitting.lattice.explored import Explored
 from holmes_fit.fitting.lattice.nodes import coarse_nodes, first_nodes
 from holmes_fit.fitting.lattice.task import log_prior_mass
-from holmes_fit.settings.spaces import FreeParameter
+from holmes_fit.runs.knowledge import Knowledge
 
 
 @dataclass(frozen=True)
-class Posterior:
-    """What one person's choices say about one model's parameters.
+class Posterior(Knowledge):
+    """What one person's choices say about one model's parameters."""
 
-    Parameters
-    ----------
-    axes
-        The free parameters, in the order of the lattice's axes.
-    mass
-        Posterior mass of the nodes, adding up to 1.
-    log_likelihood
-        At the nodes. No prior has a part in it, and group models start from it.
-    log_evidence
-        Of the model for this person.
-    log_evidence_error, log_evidence_bias
-        What is known of its Monte Carlo error: its SD, and its mean.
-    lattice_error
-        Half the difference of the log evidence between the two interleaved halves of the computed nodes.
-    coarse
-        By axis, the nodes at which ``of_sets`` is kept.
-    of_sets
-        Log-likelihoods without each share of the filters, shares x coarse nodes; none if the likelihood is exact.
-    """
-
-    axes: tuple[FreeParameter, ...]
-    mass: NDArray[np.float64]
-    log_likelihood: NDArray[np.float64]
+    log_likelihood: NDArray[np.float64]  # at the nodes; no prior has a part in it, and group models start from it
     log_evidence: float
-    log_evidence_error: float
-    log_evidence_bias: float
-    lattice_error: float
-    coarse: tuple[NDArray[np.intp], ...]
-    of_sets: NDArray[np.float64]
-
-    def marginal(self, axis: int) -> NDArray[np.float64]:
-        """Return the mass along one axis."""
-        return self.mass.sum(axis=tuple(i for i in range(self.mass.ndim) if i != axis))
-
-    def moments(self, axis: int) -> tuple[float, float]:
-        """Return mean and SD of a parameter on its scale of search."""
-        position, marginal = self.axes[axis].positions, self.marginal(axis)
-        mean = float(marginal @ position)
-        return mean, float(np.sqrt(marginal @ (position - mean) ** 2))
-
-    def quantiles(self, axis: int, probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return quantiles on the natural scale, mass spread evenly within cells."""
-        one = self.axes[axis]
-        edges = one.positions[0] + one.spacing * (np.arange(one.nodes + 1) - 0.5)
-        below = np.concatenate([[0.0], np.cumsum(self.marginal(axis))])
-        return one.to_natural(np.interp(probabilities, below / below[-1], edges))
-
-    def draw(self, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Return draws x axes on the natural scale: a node by its mass, then a place within its cell."""
-        if not self.axes:
-            return np.empty((n, 0))
-        nodes = np.unravel_index(rng.choice(self.mass.size, size=n, p=self.mass.ravel()), self.mass.shape)
-        return np.column_stack(
-            [
-                axis.to_natural(axis.positions[node] + axis.spacing * (rng.random(n) - 0.5))
-                for axis, node in zip(self.axes, nodes, strict=True)
-            ]
-        )
+    log_evidence_error: float  # SD of its Monte Carlo error, as far as it is known,
+    log_evidence_bias: float  # and mean
+    lattice_error: (
+        float  # half the difference of the log evidence between the two interleaved halves of the first nodes
+    )
+    coarse: tuple[NDArray[np.intp], ...]  # by axis, the nodes at which ``of_sets`` is kept
+    of_sets: NDArray[np.float64]  # without each share of the filters, shares x coarse nodes; none if they are exact
 
 
 def posterior_of(explored: Explored) -> Posterior:
@@ -113,15 +64,7 @@ def mass_of(explored: Explored) -> NDArray[np.float64]:
 
 
 def jackknife(whole: float, without: NDArray[np.float64]) -> tuple[float, float]:
-    """Return SD and mean of the error of an estimate.
-
-    Parameters
-    ----------
-    whole
-        The estimate.
-    without
-        The same without each share of what it was made from; none if there is no error.
-    """
+    """Return SD and mean of the error of an estimate, from the same ``without`` each share of what it was made from."""
     count = len(without)
     if count < 2:
         return 0.0, 0.0

@@ -24,21 +24,11 @@ A_NODE = 1 << 12
 
 @dataclass(frozen=True)
 class Task:
-    """One person and one model.
+    """One person and one model."""
 
-    Parameters
-    ----------
-    learners
-        All learners of the person; they share one set of parameters.
-    space
-        The model, and what is free, fixed and tied.
-    observer, seed, kind
-        How the likelihood is computed.
-    """
-
-    learners: tuple[Learner, ...]
-    space: Space
-    observer: Observer = field(default_factory=Observer)
+    learners: tuple[Learner, ...]  # all learners of the person; they share one set of parameters
+    space: Space  # the model, and what is free, fixed and tied
+    observer: Observer = field(default_factory=Observer)  # how the likelihood is computed
     seed: int = 0
     kind: Kind = "marginal"
 

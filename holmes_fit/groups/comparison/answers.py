@@ -10,63 +10,52 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holmes_fit.models.filters.draws import stream_key
-from holmes_fit.models.registry import MODELS, Observer
+from holmes_fit.models.registry import Observer
 from holmes_fit.models.responses import choice_probability, response_parameters
+from holmes_fit.runs.fitted import FittedRun
+from holmes_fit.settings.spaces import Space
 from holmes_fit.trials.cohorts import Learner
 
 UNSCORED = -1
 
 
 @dataclass(frozen=True)
-class Answering:
-    """One person who answers again and again.
+class FittedModel:
+    """What simulating under a model takes, beside people's free parameters."""
 
-    Parameters
-    ----------
-    model
-        The name of the model.
-    learners
-        All learners of the person.
-    values
-        All parameters of the model and of the response rule, for each time.
-    observer
-        How the filters are run.
-    averaged
-        The number of filters whose predictions are averaged before an answer is given: 1, except for averaged
-        observers.
-    seed
-        Chooses all draws. They depend on the person as well, and on nothing else.
-    targets
-        Measures x trials, learner after learner: the answer that counts, or ``UNSCORED``.
-    cells
-        Cells x trials: 1 where a trial lies in a cell.
-    """
-
-    model: str
-    learners: tuple[Learner, ...]
-    values: tuple[Mapping[str, float], ...]
+    space: Space
     observer: Observer
-    averaged: int
-    seed: int
-    targets: NDArray[np.int8]
-    cells: NDArray[np.float64]
+    averaged: int = 1  # filters whose predictions are averaged before an answer; 1, except for averaged observers
+
+    @classmethod
+    def of(cls, fitted: FittedRun, name: str) -> FittedModel:
+        """Return how a model was fitted in a run."""
+        return cls(fitted.space(name), fitted.observer, fitted.averaged(name))
+
+    @property
+    def name(self) -> str:
+        return self.space.model.name
+
+
+@dataclass(frozen=True)
+class Answering:
+    """One person who answers again and again."""
+
+    fitted: FittedModel
+    learners: tuple[Learner, ...]  # all learners of the person
+    values: tuple[Mapping[str, float], ...]  # all parameters of the model and of the response rule, for each time
+    seed: int  # chooses all draws, which depend on the person as well, and on nothing else
+    targets: NDArray[np.int8]  # measures x trials, learner after learner: the answer that counts, or ``UNSCORED``
+    cells: NDArray[np.float64]  # cells x trials: 1 where a trial lies in a cell
 
 
 @dataclass(frozen=True)
 class Counts:
-    """How often an answer was the one that counts.
+    """How often an answer was the one that counts."""
 
-    Parameters
-    ----------
-    answers, observed
-        Measures x cells: the answers that are scored, and those among them that counted.
-    simulated
-        Measures x cells x times: the simulated answers that counted.
-    """
-
-    answers: NDArray[np.int64]
+    answers: NDArray[np.int64]  # measures x cells: the answers that are scored, and those among them that counted
     observed: NDArray[np.int64]
-    simulated: NDArray[np.int64]
+    simulated: NDArray[np.int64]  # measures x cells x times: the simulated answers that counted
 
     def __add__(self, other: Counts) -> Counts:
         return Counts(self.answers + other.answers, self.observed + other.observed, self.simulated + other.simulated)
@@ -96,13 +85,13 @@ def _counted(hits: NDArray[np.bool_], cells: NDArray[np.float64]) -> NDArray[np.
 
 def _probability(person: Answering, learner: Learner) -> NDArray[np.float64]:
     """Return times x trials: the probability of answer 1, each time from a filter of its own."""
-    model = MODELS[person.model]
+    fitted, model = person.fitted, person.fitted.space.model
     response = [parameter.name for parameter in response_parameters(model.predicts_choices)]
     key = _key(person, "filter", learner.restart)
     found = np.empty((len(person.values), len(learner.choices)))
     for time, values in enumerate(person.values):
-        first = time * person.averaged
-        p_hat = model.p_hat(learner.observations, values, person.observer, key, person.averaged, first).mean(axis=0)
+        filters = fitted.averaged, time * fitted.averaged
+        p_hat = model.p_hat(learner.observations, values, fitted.observer, key, *filters).mean(axis=0)
         if not model.predicts_choices:
             p_hat = choice_probability(p_hat, **{name: values[name] for name in response})
         found[time] = p_hat

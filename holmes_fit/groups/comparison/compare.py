@@ -15,88 +15,61 @@ from numpy.typing import NDArray
 from holmes_fit._support.errors import Problems, Quoted, nearest
 from holmes_fit._support.progress import OnBegin, watched_steps
 from holmes_fit.groups.comparison.groups import groups_of
-from holmes_fit.groups.comparison.omnibus import exceedance, frequencies_by_group, omnibus_risk, protected
+from holmes_fit.groups.comparison.omnibus import RandomEffects, frequencies_by_group
 from holmes_fit.groups.comparison.prediction import LeftOut, leave_one_out
-from holmes_fit.groups.comparison.predictive import check_predictive, predictive_checks, read_checks
-from holmes_fit.groups.comparison.predictive_draws import PeopleDraws, draws_digest, read_draws
+from holmes_fit.groups.comparison.predictive import (
+    check_predictive,
+    draws_digest,
+    individual_draws,
+    predictive_checks,
+    read_checks,
+    read_draws,
+)
 from holmes_fit.groups.comparison.prior_sensitivity import prior_sensitivity
-from holmes_fit.groups.pooling.lattices import Lattices, check_same_people, fitted_models, load_lattices
+from holmes_fit.groups.comparison.tables import (
+    checks_table,
+    difference_table,
+    frequency_table,
+    models_table,
+    people_table,
+)
+from holmes_fit.groups.pooling.lattices import Lattices, check_same_people, load_lattices
 from holmes_fit.groups.pooling.mixture import Mixture, check_mixture, mix_models
 from holmes_fit.groups.pooling.pool import check_enough, pool_people
 from holmes_fit.groups.pooling.priors import GroupPrior
 from holmes_fit.groups.pooling.results import check_group_model, listed, pool, read_pooled, to_arviz
 from holmes_fit.groups.pooling.sampling import Diagnostics, Sampling, counted, diagnose, read_kept
 from holmes_fit.models.registry import find_model
-from holmes_fit.runs.cohorts import cohort_of
-from holmes_fit.runs.folder import HasRun, Run, run_of
+from holmes_fit.runs.fitted import fitted_run
+from holmes_fit.runs.folder import HasRun, Run
 
 MIXTURE = "mixture.nc"
 SIMULATED = "simulated"  # what predictive checks were made from, among the attributes of the mixture
 DATASETS = 100  # simulated cohorts in posterior predictive checks
 
 
-@dataclass(frozen=True)
-class Frequencies:
-    """How frequent models are: over everyone, and in each group.
+@dataclass(frozen=True, kw_only=True)
+class Frequencies(RandomEffects):
+    """How frequent models are: over everyone, and in each group."""
 
-    Parameters
-    ----------
-    everyone
-        Draws x models.
-    groups
-        Their names; none if the people are not divided.
-    group_of
-        Everyone's group, by number.
-    by_group
-        Draws x groups x models.
-    exceedance, protected
-        The probability of each model to be the most frequent one, without and with the omnibus risk.
-    risk
-        The omnibus risk: the probability that all models are equally frequent.
-    """
-
-    everyone: NDArray[np.float64]
-    groups: tuple[str, ...]
-    group_of: NDArray[np.intp]
-    by_group: NDArray[np.float64]
-    exceedance: NDArray[np.float64]
-    protected: NDArray[np.float64]
-    risk: float
+    groups: tuple[str, ...]  # their names; none if the people are not divided
+    group_of: NDArray[np.intp]  # everyone's group, by number
+    by_group: NDArray[np.float64]  # draws x groups x models
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What was found about the models of a run. Tables are those of the run folder.
+    """What was found about the models of a run. Tables are those of the run folder."""
 
-    Parameters
-    ----------
-    run
-        The run folder.
-    mixture
-        The mixture of the models that compete.
-    shares
-        How frequent they are.
-    left_out
-        By model, how well its group predicts someone who is left out.
-    fits
-        ``models.csv`` of the run, for the people who are compared.
-    checks, check_summary
-        Posterior predictive checks.
-    diagnostics
-        By model, whether NUTS has done its work for its group.
-    notes
-        What else a reader must know.
-    """
-
-    run: Run
-    mixture: Mixture
-    shares: Frequencies
-    left_out: Mapping[str, LeftOut]
-    fits: pd.DataFrame
-    checks: pd.DataFrame
+    run: Run  # the run folder
+    mixture: Mixture  # the mixture of the models that compete
+    shares: Frequencies  # how frequent they are
+    left_out: Mapping[str, LeftOut]  # by model, how well its group predicts someone who is left out
+    fits: pd.DataFrame  # ``models.csv`` of the run, for the people who are compared
+    checks: pd.DataFrame  # posterior predictive checks
     check_summary: pd.DataFrame
-    diagnostics: Mapping[str, Diagnostics]
-    notes: tuple[str, ...] = ()
+    diagnostics: Mapping[str, Diagnostics]  # by model, whether NUTS has done its work for its group
+    notes: tuple[str, ...] = ()  # what else a reader must know
 
     def __repr__(self) -> str:  # in a notebook; the arrays would take pages
         return f"<Comparison: {', '.join(self.mixture.models)}, {len(self.mixture.subjects)} people>"
@@ -104,29 +77,21 @@ class Comparison:
     @cached_property
     def models(self) -> pd.DataFrame:
         """``comparison.csv``: a row for each model."""
-        from holmes_fit.groups.comparison.tables import models_table
-
         return models_table(self)
 
     @cached_property
     def people(self) -> pd.DataFrame:
         """``model_probabilities.csv``: a row for each person and model of the mixture."""
-        from holmes_fit.groups.comparison.tables import people_table
-
         return people_table(self)
 
     @cached_property
     def frequencies(self) -> pd.DataFrame:
         """``frequencies.csv``: a row for each group and model of the mixture."""
-        from holmes_fit.groups.comparison.tables import frequency_table
-
         return frequency_table(self)
 
     @cached_property
     def differences(self) -> pd.DataFrame:
         """``frequency_differences.csv``: a row for each model and pair of groups."""
-        from holmes_fit.groups.comparison.tables import difference_table
-
         return difference_table(self)
 
     @cached_property
@@ -189,7 +154,7 @@ def compare(
     leave_out
         People who are left out of everything.
     prior, sampling
-        See :func:`holmes_fit.groups.pooling.pool_people`.
+        What is held likely of a group (a ``GroupPrior``), and how NUTS is run (a ``Sampling``).
     datasets
         How many cohorts are simulated for posterior predictive checks.
     workers
@@ -221,7 +186,8 @@ def compare(
     >>> found.idata.posterior["frequency"].dims  # for ArviZ
     ('chain', 'draw', 'group', 'model')
     """
-    run = run_of(run, "fit")
+    fitted = fitted_run(run)
+    run = fitted.run
     problems = Problems()
     leave_out = listed("leave_out", leave_out, problems)
     named = None if models is None else listed("models", models, problems)
@@ -229,10 +195,10 @@ def compare(
     check_predictive(datasets, workers, problems)
     problems.raise_if_any()
     sampling = sampling or Sampling()
-    lattices = {name: load_lattices(run, name, leave_out) for name in fitted_models(run)}
+    lattices = {name: load_lattices(run, name, leave_out) for name in fitted.models}
     chosen = _chosen(named, tuple(lattices))
     check_same_people(list(lattices.values()))
-    groups, group_of, notes = groups_of(cohort_of(run), by, next(iter(lattices.values())).subjects)
+    groups, group_of, notes = groups_of(fitted.cohort, by, next(iter(lattices.values())).subjects)
     _check_people_and_models([lattices[name] for name in chosen])
     with watched_steps(progress) as begin:
         if not run.path("pooling.csv").exists() and any(each.axes for each in lattices.values()):
@@ -249,7 +215,9 @@ def compare(
             on_step=counted(begin("mixing the models"), sampling.steps),
         )
         draws = {
-            name: _people_draws(posteriors[name]) if name in posteriors else read_draws(run, name, leave_out)
+            name: individual_draws(posteriors[name]["individuals"])
+            if name in posteriors
+            else read_draws(run, name, leave_out)
             for name in lattices
         }
         simulated = draws_digest(run, draws, datasets, sampling.seed)
@@ -293,36 +261,20 @@ def _posterior(
     return to_arviz(pool_people(lattices, prior=prior, sampling=sampling, on_step=on_step))
 
 
-def _people_draws(posterior: az.InferenceData) -> PeopleDraws:
-    values = posterior["individuals"]["value"].transpose("subject", "sample", "parameter")
-    subjects, parameters = (tuple(map(str, values[name].to_numpy())) for name in ("subject", "parameter"))
-    return PeopleDraws(subjects, parameters, values.to_numpy())
-
-
 def shares_of(mixture: Mixture, groups: tuple[str, ...] = (), group_of: NDArray[np.intp] | None = None) -> Frequencies:
     """Return how frequent the models of a mixture are, over everyone and by group."""
     rng = np.random.default_rng([20, len(mixture.frequency)])
     everyone = mixture.frequency[:, 0]
-    risk = omnibus_risk(mixture.imputed, everyone, rng)
-    exceeding = exceedance(everyone)
     of_person = np.zeros(len(mixture.subjects), dtype=np.intp) if group_of is None else group_of
-    return Frequencies(
-        everyone=everyone,
-        groups=groups,
-        group_of=of_person,
-        by_group=frequencies_by_group(mixture.imputed, everyone, of_person, len(groups), rng)
-        if groups
-        else np.empty((len(everyone), 0, everyone.shape[1])),
-        exceedance=exceeding,
-        protected=protected(exceeding, risk),
-        risk=risk,
-    )
+    found = RandomEffects.of(mixture.imputed, everyone, rng)
+    by_group = np.empty((len(everyone), 0, everyone.shape[1]))
+    if groups:
+        by_group = frequencies_by_group(mixture.imputed, everyone, of_person, len(groups), rng)
+    return Frequencies(**vars(found), groups=groups, group_of=of_person, by_group=by_group)
 
 
 def write(found: Comparison) -> None:
     """Write everything that was found into the run folder."""
-    from holmes_fit.groups.comparison.tables import checks_table
-
     tables = {
         "comparison.csv": found.models,
         "model_probabilities.csv": found.people,
@@ -365,5 +317,5 @@ def _chosen(models: Sequence[str] | None, known: Sequence[str]) -> list[str]:
 
 
 def _fits(run: Run, subjects: Sequence[str]) -> pd.DataFrame:
-    table = run.read_table("models.csv", ("subject", "model", "warning")).fillna({"warning": ""})
+    table = run.read_table("models.csv")
     return table[table["subject"].isin(subjects)].reset_index(drop=True)

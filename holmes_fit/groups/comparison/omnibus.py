@@ -20,13 +20,7 @@ DRAWS = 4000  # of frequencies, where only evidences are known
 
 
 def exceedance(frequency: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the posterior probability of each model to be the most frequent one.
-
-    Parameters
-    ----------
-    frequency
-        Draws x models.
-    """
+    """Return the probability of each model to be the most frequent one, from draws x models."""
     return np.bincount(frequency.argmax(axis=1), minlength=frequency.shape[1]) / len(frequency)
 
 
@@ -43,16 +37,7 @@ def omnibus_risk(
 ) -> float:
     """Return the probability that all models are equally frequent.
 
-    Parameters
-    ----------
-    log_likelihood
-        Draws x people x models, under each model's group.
-    frequency
-        Draws x models, from the same draws.
-    rng
-        Draws who follows which model.
-    concentration
-        Of the Dirichlet prior of the frequencies.
+    From draws x people x models under each model's group, and from draws x models of the frequencies.
     """
     n_models = frequency.shape[1]
     prior = np.full(n_models, concentration)
@@ -63,43 +48,34 @@ def omnibus_risk(
 
 @dataclass(frozen=True)
 class RandomEffects:
-    """Frequencies of models from the evidences of single people.
+    """How frequent models are, over everyone."""
 
-    Parameters
-    ----------
-    frequency
-        Draws x models.
-    exceedance, protected
-        The probability of each model to be the most frequent one, without and with the omnibus risk.
-    risk
-        The omnibus risk: the probability that all models are equally frequent.
-    """
-
-    frequency: NDArray[np.float64]
+    frequency: NDArray[np.float64]  # draws x models
+    # The probability of each model to be the most frequent one, without and with the omnibus risk
     exceedance: NDArray[np.float64]
     protected: NDArray[np.float64]
-    risk: float
+    risk: float  # the omnibus risk: the probability that all models are equally frequent
+
+    @classmethod
+    def of(
+        cls, log_likelihood: NDArray[np.float64], frequency: NDArray[np.float64], rng: np.random.Generator
+    ) -> RandomEffects:
+        """Return what draws of the frequencies say; see :func:`omnibus_risk`."""
+        exceeding, risk = exceedance(frequency), omnibus_risk(log_likelihood, frequency, rng)
+        return cls(frequency, exceeding, protected(exceeding, risk), risk)
 
 
 def random_effects(log_evidence: NDArray[np.float64], rng: np.random.Generator, draws: int = DRAWS) -> RandomEffects:
     """Return how frequent models are (Stephan et al., 2009; Rigoux et al., 2014), by Gibbs sampling.
 
-    Parameters
-    ----------
-    log_evidence
-        People x models.
-    rng
-        Makes the draws.
-    draws
-        How many of them.
+    ``log_evidence`` is people x models.
     """
     people, models = log_evidence.shape
     repeated = np.broadcast_to(log_evidence, (draws, people, models))
     equal = np.full((draws, models), 1 / models)
     everyone = np.zeros(people, dtype=np.intp)
     frequency = frequencies_by_group(repeated, equal, everyone, 1, rng)[:, 0]
-    exceeding, risk = exceedance(frequency), omnibus_risk(repeated, frequency, rng)
-    return RandomEffects(frequency, exceeding, protected(exceeding, risk), risk)
+    return RandomEffects.of(repeated, frequency, rng)
 
 
 def memberships(
@@ -107,14 +83,7 @@ def memberships(
 ) -> NDArray[np.int64]:
     """Return draws x people x models: 1 for the model that a person follows in a draw, 0 for the others.
 
-    Parameters
-    ----------
-    log_likelihood
-        Draws x people x models.
-    frequency
-        Draws x people (or 1) x models: of the group that a person belongs to.
-    rng
-        Makes the draws.
+    ``frequency`` is draws x people (or 1) x models: that of the group that a person belongs to.
     """
     with np.errstate(divide="ignore"):
         chances = np.log(frequency) + log_likelihood
@@ -135,21 +104,6 @@ def frequencies_by_group(
 
     Each draw of the parameters is kept, and who follows which model, and how frequent models are in each group, are
     drawn in turn. What the division into groups would change about the parameters of a model is left aside.
-
-    Parameters
-    ----------
-    log_likelihood
-        Draws x people x models.
-    frequency
-        Draws x models over everyone, to begin with.
-    group_of
-        Everyone's group.
-    n_groups
-        The number of groups.
-    rng
-        Makes the draws.
-    concentration
-        Of the Dirichlet prior of each group's frequencies.
     """
     current = np.repeat(frequency[:, None], n_groups, axis=1)
     belongs = (group_of[:, None] == np.arange(n_groups)).astype(np.int64)

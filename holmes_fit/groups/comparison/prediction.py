@@ -14,18 +14,10 @@ LARGEST_K = 0.7  # above, the estimate for a person cannot be trusted
 
 @dataclass(frozen=True)
 class LeftOut:
-    """The log predictive density of each person's choices when they are left out of their group.
+    """The log predictive density of each person's choices when they are left out of their group."""
 
-    Parameters
-    ----------
-    density
-        By person, in nats.
-    k
-        Pareto's k of each person, which says whether importance weights can stand for another fit.
-    """
-
-    density: NDArray[np.float64]
-    k: NDArray[np.float64]
+    density: NDArray[np.float64]  # by person, in nats
+    k: NDArray[np.float64]  # Pareto's k of each person, which says whether importance weights can stand for another fit
 
     @classmethod
     def of_constants(cls, log_likelihood: NDArray[np.float64]) -> LeftOut:
@@ -47,13 +39,7 @@ class LeftOut:
 
 
 def leave_one_out(pooled: az.InferenceData) -> LeftOut:
-    """Return what a pooled group predicts of each person, by Pareto-smoothed importance sampling.
-
-    Parameters
-    ----------
-    pooled
-        As ``pool_MODEL.nc`` has it, with people's log-likelihoods.
-    """
+    """Return what a pooled group predicts of each person, by Pareto-smoothed importance sampling."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # a large k is reported with the results
         found = az.loo(pooled, pointwise=True, var_name="choices")

@@ -8,23 +8,28 @@ outside, the model misses something, however well it does against other models.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import hashlib
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import xarray as xr
 from numpy.typing import NDArray
 
-from holmes_fit._support.errors import HolmesFitError, Problems, nearest, plain
+from holmes_fit._support.errors import HolmesFitError, InputError, Problem, Problems, plain
 from holmes_fit._support.progress import OnProgress
-from holmes_fit.groups.comparison.answers import Answering, Counts, count_answers
+from holmes_fit.groups.comparison.answers import Answering, Counts, FittedModel, count_answers
 from holmes_fit.groups.comparison.predictive_cells import MEASURES, TRIAL, Cell, Cells, make_cells, targets
-from holmes_fit.groups.comparison.predictive_draws import FittedModel, PeopleDraws, read_model
-from holmes_fit.groups.pooling.lattices import fitted_models
 from holmes_fit.models.registry import check_count
-from holmes_fit.runs.cohorts import cohort_of
+from holmes_fit.runs.fitted import FittedRun
 from holmes_fit.runs.folder import Run
+from holmes_fit.runs.knowledge import PeopleDraws
+from holmes_fit.runs.schema import of
 from holmes_fit.runs.workers.pool import Failure
 from holmes_fit.runs.workers.processes import usable_cores
 from holmes_fit.runs.workers.tasks import do_all
@@ -33,22 +38,8 @@ from holmes_fit.trials.summaries import EVERYONE, default_group
 
 INTERVAL = (0.025, 0.975)
 WORTH_A_PROCESS = 30  # people and models; fewer are simulated before a process has started
-COLUMNS = (
-    "model",
-    "by",
-    "group",
-    "condition",
-    "bin",
-    "label",
-    "measure",
-    "n_answers",
-    "observed",
-    "simulated",
-    "lower",
-    "upper",
-    "p_value",
-)
-SUMMARY = ("model", "group", "measure", "n_bins", "rmse", "share_inside", "p_value")
+COLUMNS = of("predictive.csv").columns
+SUMMARY = of("predictive_summary.csv").columns
 
 
 def check_predictive(datasets: int, workers: int | None, problems: Problems) -> None:
@@ -69,66 +60,33 @@ def predictive_checks(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Hold simulated answers against those that were given.
 
-    Parameters
-    ----------
-    run
-        The run folder of a fit.
-    draws
-        People's parameters by model; see ``read_draws``. Models may have different people.
-    datasets
-        How often the cohort is simulated.
-    seed
-        Chooses all draws.
-    workers
-        Processes, all usable cores by default. Results do not depend on it.
-    progress
-        Called with the number of people and models done, and their total.
+    ``predictive.csv`` has a row for each model, group, division of the trials, bin and measure. ``observed`` is the
+    share of answers that count, over all people of the group; ``simulated`` its mean over the simulated cohorts,
+    with ``lower`` and ``upper`` between which 95% of them lie. ``p_value``: twice the share of cohorts, this one
+    among them, that are at least as far out on its side. Answers count if they equal the outcome (``correct``), if
+    they are 1 (``choice``), or if they equal the outcome although it was not shown (``no_feedback_correct``).
 
-    Returns
-    -------
-    checks
-        ``predictive.csv``: a row for each model, group, division of the trials, bin and measure. ``observed`` is the
-        share of answers that count, over all people of the group; ``simulated`` its mean over the simulated cohorts,
-        with ``lower`` and ``upper`` between which 95% of them lie. ``p_value``: twice the share of cohorts, this one
-        among them, that are at least as far out on its side. Answers count if they equal the outcome (``correct``), if
-        they are 1 (``choice``), or if they equal the outcome although it was not shown (``no_feedback_correct``; only
-        where the data tell the outcomes of such trials).
-    summary
-        ``predictive_summary.csv``: a row for each model, group and measure, over the bins of its learning curves:
-        those of each condition where there are conditions. ``p_value``: the share of cohorts whose curves are as far
-        from the mean curve, bins weighted by their variances.
+    ``predictive_summary.csv`` has a row for each model, group and measure, over the bins of its learning curves:
+    those of each condition where there are conditions. ``p_value``: the share of cohorts whose curves are as far
+    from the mean curve, bins weighted by their variances.
 
-    Raises
-    ------
-    InputError
-        If an argument cannot be used, or the run is none of fits.
-    HolmesFitError
-        If someone could not be simulated.
-
-    Notes
-    -----
-    The parameters have seen the answers, so that p-values are conservative: around .5 more often than they should be
-    under a true model. A small one still means what it says.
+    The parameters have seen the answers, so that p-values are conservative: around .5 more often than they should
+    be under a true model. A small one still means what it says.
     """
     problems = Problems()
     check_predictive(datasets, workers, problems)
     check_count("seed", seed, problems, least=0)
-    known = fitted_models(run)
+    fitted = FittedRun(run)
     for name in draws:
-        if name not in known:
-            problems.add(
-                "model", name, f"a model of the run: {', '.join(known) or 'it has none'}", nearest(name, known)
-            )
+        fitted.check_model(name, problems)
     problems.raise_if_any()
-    models = [read_model(run, name, each.subjects[0]) for name, each in draws.items()]
-    return check_cohort(cohort_of(run), models, draws, datasets, seed, workers, progress)
+    models = [FittedModel.of(fitted, name) for name in draws]
+    return check_cohort(fitted.cohort, models, draws, datasets, seed, workers, progress)
 
 
 def read_checks(run: Run) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the tables of :func:`predictive_checks` as a run has them."""
-    text = ("model", "by", "group", "condition", "label", "measure")
-    checks, summary = (run.read_table(name, text) for name in ("predictive.csv", "predictive_summary.csv"))
-    return checks.fillna(dict.fromkeys(text, "")), summary
+    return run.read_table("predictive.csv"), run.read_table("predictive_summary.csv")
 
 
 def check_cohort(
@@ -167,7 +125,8 @@ def check_cohort(
         if (model.name, group) in sums
         for curve in _curves(model.name, group, sums[model.name, group], cells.cells)
     ]
-    checks = pd.DataFrame([row for curve in curves for row in curve.rows()], columns=list(COLUMNS))
+    tables = [pd.DataFrame(columns=list(COLUMNS))] if not curves else [curve.table() for curve in curves]
+    checks = pd.concat(tables, ignore_index=True)[list(COLUMNS)]
     return checks, pd.DataFrame([curve.summary() for curve in curves], columns=list(SUMMARY))
 
 
@@ -199,15 +158,50 @@ def _all_work(
         for person, subject in enumerate(own.subjects):
             rows = np.concatenate([learner.rows for learner in learners[subject]])
             yield Answering(
-                model=model.name,
+                fitted=model,
                 learners=tuple(learners[subject]),
-                values=tuple(model.complete(free) for free in own.some(person, datasets)),
-                observer=model.observer,
-                averaged=model.averaged,
+                values=tuple(model.space.values(free) for free in own.some(person, datasets)),
                 seed=seed,
                 targets=scored[:, rows],
                 cells=cells.of(rows),
             )
+
+
+# ---------------------------------------------------------------------------------------------------------- draws
+
+
+def draws_digest(run: Run, draws: Mapping[str, PeopleDraws], datasets: int, seed: int) -> str:
+    """Return a SHA-256 of all that predictive checks depend on: the run, everyone's draws, settings and version."""
+    about = [run.manifest.identity, datasets, seed, version("holmes-fit")]
+    found = hashlib.sha256(json.dumps(about, sort_keys=True).encode())
+    for model, own in draws.items():
+        found.update(json.dumps([model, own.subjects, own.parameters]).encode())
+        found.update(np.ascontiguousarray(own.values).tobytes())
+    return found.hexdigest()
+
+
+def read_draws(run: Run, model: str, leave_out: Collection[str] = ()) -> PeopleDraws:
+    """Read draws of people: under their group if the run was pooled, otherwise each under the fitting prior.
+
+    Those who could not be fitted, or were not pooled, are left out anyway.
+    """
+    path = run.path(f"pool_{model}.nc")
+    found = (_from_group(path) if path.exists() else FittedRun(run).draws(model)).without(leave_out)
+    if not found.subjects:
+        raise InputError([Problem(f"model {model}", "nobody", "at least one person who was fitted")])
+    return found
+
+
+def _from_group(path: Path) -> PeopleDraws:
+    with xr.open_dataset(path, group="individuals", engine="h5netcdf") as data:
+        return individual_draws(data)
+
+
+def individual_draws(data: xr.Dataset) -> PeopleDraws:
+    """Return the draws of people in the group ``individuals`` of what was pooled."""
+    values = data["value"].transpose("subject", "sample", "parameter")
+    subjects, parameters = (tuple(map(str, values[name].to_numpy())) for name in ("subject", "parameter"))
+    return PeopleDraws(subjects, parameters, values.to_numpy())
 
 
 # --------------------------------------------------------------------------------------------------------- tables
@@ -225,25 +219,19 @@ class _Curves:
     observed: NDArray[np.float64]  # bins
     simulated: NDArray[np.float64]  # bins x datasets
 
-    def rows(self) -> Iterator[dict[str, object]]:
+    def table(self) -> pd.DataFrame:
         lower, upper = np.quantile(self.simulated, INTERVAL, axis=1)
-        p_values = two_sided(self.observed, self.simulated)
-        for number, cell in enumerate(self.cells):
-            yield {
-                "model": self.model,
-                "by": cell.by,
-                "group": self.group,
-                "condition": cell.condition,
-                "bin": cell.bin,
-                "label": cell.label,
-                "measure": self.measure,
-                "n_answers": int(self.answers[number]),
-                "observed": float(self.observed[number]),
-                "simulated": float(self.simulated[number].mean()),
-                "lower": float(lower[number]),
-                "upper": float(upper[number]),
-                "p_value": float(p_values[number]),
-            }
+        return pd.DataFrame([asdict(cell) for cell in self.cells]).assign(
+            model=self.model,
+            group=self.group,
+            measure=self.measure,
+            n_answers=self.answers,
+            observed=self.observed,
+            simulated=self.simulated.mean(axis=1),
+            lower=lower,
+            upper=upper,
+            p_value=two_sided(self.observed, self.simulated),
+        )
 
     def summary(self) -> dict[str, object]:
         by_condition = any(cell.condition for cell in self.cells)

@@ -25,38 +25,20 @@ MEASURES = (CORRECT, CHOICE, NO_FEEDBACK)
 
 @dataclass(frozen=True)
 class Cell:
-    """Answers that are scored together.
+    """Answers that are scored together."""
 
-    Parameters
-    ----------
-    by
-        What divides the answers: ``"trial"``, ``"block"``, ``"phase"`` or ``"condition"``.
-    condition
-        The condition that the answers are from; empty for all of them.
-    bin, label
-        The number of the cell along ``by``, from 1, and its name.
-    """
-
-    by: str
-    condition: str
-    bin: int
+    by: str  # what divides the answers: ``"trial"``, ``"block"``, ``"phase"`` or ``"condition"``
+    condition: str  # the condition that the answers are from; empty for all of them
+    bin: int  # the number of the cell along ``by``, from 1, and its name
     label: str
 
 
 @dataclass(frozen=True)
 class Cells:
-    """All cells of a cohort.
+    """All cells of a cohort."""
 
-    Parameters
-    ----------
-    cells
-        The cells, those of a curve one after another.
-    of_trials
-        Curves x trials of the cohort's table: the number of the cell, or -1.
-    """
-
-    cells: tuple[Cell, ...]
-    of_trials: NDArray[np.int64]
+    cells: tuple[Cell, ...]  # the cells, those of a curve one after another
+    of_trials: NDArray[np.int64]  # curves x trials of the cohort's table: the number of the cell, or -1
 
     def of(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
         """Return cells x some of the trials: 1 where the trial lies in the cell."""

@@ -20,19 +20,10 @@ from scipy.special import logsumexp
 from holmes_fit._support.numbers import share
 from holmes_fit.groups.comparison.omnibus import random_effects
 from holmes_fit.groups.pooling.lattices import Lattices
+from holmes_fit.runs.schema import of
 
 WIDTHS = (0.5, 1.0, 2.0)
-COLUMNS = (
-    "model",
-    "prior_width",
-    "log_evidence",
-    "log_evidence_error",
-    "difference",
-    "frequency",
-    "frequency_lower",
-    "frequency_upper",
-    "protected_exceedance",
-)
+COLUMNS = of("prior_sensitivity.csv").columns
 
 
 def evidence_under(lattices: Lattices, width: float) -> NDArray[np.float64]:
@@ -49,13 +40,7 @@ def evidence_under(lattices: Lattices, width: float) -> NDArray[np.float64]:
 
 
 def prior_sensitivity(lattices: Sequence[Lattices]) -> pd.DataFrame:
-    """Return ``prior_sensitivity.csv``: a row for each width of the priors and model.
-
-    Parameters
-    ----------
-    lattices
-        Of the same people under each model.
-    """
+    """Return ``prior_sensitivity.csv`` of the same people: a row for each width of the priors and model."""
     rows: list[tuple[object, ...]] = []
     for width in WIDTHS:
         evidence = np.column_stack([evidence_under(each, width) for each in lattices])

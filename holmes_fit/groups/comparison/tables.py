@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 from holmes_fit.fitting.summary import NOISY
 from holmes_fit.groups.comparison.prediction import error_of_sum
 from holmes_fit.groups.pooling.mixture import LEAST_EFFECTIVE
+from holmes_fit.models.registry import baselines
+from holmes_fit.runs.knowledge import summary
 
 if TYPE_CHECKING:
     from holmes_fit.groups.comparison.compare import Comparison
 
 EVERYONE = "everyone"
-BASELINES = ("bias", "rescorla_wagner")
 
 
 def models_table(found: Comparison) -> pd.DataFrame:
@@ -60,7 +61,7 @@ def models_table(found: Comparison) -> pd.DataFrame:
 
 def _over_baselines(model: str, evidence: Mapping[str, float], errors: Mapping[str, float]) -> dict[str, float]:
     found = {}
-    for base in BASELINES:
+    for base in baselines():
         found[f"over_{base}"] = evidence[model] - evidence.get(base, np.nan)
         found[f"over_{base}_error"] = 0.0 if base == model else float(np.hypot(errors[model], errors.get(base, np.nan)))
     return found
@@ -79,7 +80,7 @@ def _mixture_columns(found: Comparison, model: str) -> dict[str, object]:
     if model not in found.mixture.models:
         return {"in_mixture": False, **dict.fromkeys(names, np.nan)}
     number = found.mixture.models.index(model)
-    share = found.shares.everyone[:, number]
+    share = found.shares.frequency[:, number]
     lower, upper = np.quantile(share, (0.025, 0.975))
     evidence = np.column_stack([each.log_evidence for each in found.mixture.lattices])
     counts = [int(np.sum(each.argmax(axis=1) == number)) for each in (found.mixture.probability, evidence)]
@@ -94,32 +95,23 @@ def _warning(found: Comparison, model: str) -> str:
 
 def people_table(found: Comparison) -> pd.DataFrame:
     """Return a row for each person and model of the mixture."""
+    shares, models = found.shares, found.mixture.models
     fits = found.fits.set_index(["subject", "model"])
-    rows = []
+    tables = []
     for person, subject in enumerate(found.mixture.subjects):
-        own = fits.loc[subject].loc[list(found.mixture.models)]
-        highest = own["log_evidence"].max()
-        for number, model in enumerate(found.mixture.models):
-            fit = own.loc[model]
-            rows.append(
-                {
-                    "subject": subject,
-                    "group": found.shares.groups[found.shares.group_of[person]] if found.shares.groups else EVERYONE,
-                    "model": model,
-                    "probability": found.mixture.probability[person, number],
-                    "log_evidence": fit["log_evidence"],
-                    "log_evidence_error": fit["log_evidence_error"],
-                    "log_evidence_difference": fit["log_evidence"] - highest,
-                    "warning": fit["warning"],
-                }
-            )
-    return pd.DataFrame(rows)
+        own = fits.loc[subject].loc[list(models), ["log_evidence", "log_evidence_error", "warning"]].reset_index()
+        own.insert(0, "subject", subject)
+        own.insert(1, "group", shares.groups[shares.group_of[person]] if shares.groups else EVERYONE)
+        own.insert(3, "probability", found.mixture.probability[person])
+        own.insert(6, "log_evidence_difference", own["log_evidence"] - own["log_evidence"].max())
+        tables.append(own)
+    return pd.concat(tables, ignore_index=True)
 
 
 def frequency_table(found: Comparison) -> pd.DataFrame:
     """Return a row for each group and model: everyone first."""
     shares = found.shares
-    rows = _frequency_rows(found, EVERYONE, len(found.mixture.subjects), shares.everyone)
+    rows = _frequency_rows(found, EVERYONE, len(found.mixture.subjects), shares.frequency)
     for number, group in enumerate(shares.groups):
         rows += _frequency_rows(found, group, int(np.sum(shares.group_of == number)), shares.by_group[:, number])
     return pd.DataFrame(rows)
@@ -128,24 +120,12 @@ def frequency_table(found: Comparison) -> pd.DataFrame:
 def _frequency_rows(
     found: Comparison, group: str, people: int, frequency: NDArray[np.float64]
 ) -> list[dict[str, object]]:
-    rows = []
+    rows: list[dict[str, object]] = []
     for number, model in enumerate(found.mixture.models):
         share = frequency[:, number]
-        lower, lower90, median, upper90, upper = np.quantile(share, (0.025, 0.05, 0.5, 0.95, 0.975))
-        rows.append(
-            {
-                "group": group,
-                "model": model,
-                "n_subjects": people,
-                "mean": share.mean(),
-                "sd": share.std(),
-                "lower": lower,
-                "median": median,
-                "upper": upper,
-                "lower90": lower90,
-                "upper90": upper90,
-            }
-        )
+        lower, upper = np.quantile(share, (0.05, 0.95))
+        about = {"group": group, "model": model, "n_subjects": people}
+        rows.append(about | summary(share) | {"lower90": lower, "upper90": upper})
     return rows
 
 

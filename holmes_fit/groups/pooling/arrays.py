@@ -12,34 +12,16 @@ Integers = NDArray[np.int64]
 
 
 class Grid(NamedTuple):
-    """All axes of the merged lattices of all models, one after another, in each model those on the left first.
+    """All axes of the merged lattices of all models, one after another, in each model those on the left first."""
 
-    Parameters
-    ----------
-    positions
-        Of all nodes as they were fitted.
-    first_node, first_cell
-        Where an axis begins among the nodes, and among the merged cells; and the end of the last.
-    cell_of
-        The merged cell of each node.
-    lost_variance
-        By axis; see ``MergedAxis``.
-    first_axis
-        Where a model begins among the axes; and the end of the last.
-    n_left
-        By model, how many axes are on the left.
-    first_row, first_column
-        Where a model begins among the rows, and among the columns, of the lattices of all models; and the end of the
-        last.
-    """
-
-    positions: Floats
-    first_node: Integers
+    positions: Floats  # of all nodes as they were fitted
+    first_node: Integers  # where an axis begins among the nodes, and among the merged cells; and the end of the last
     first_cell: Integers
-    cell_of: Integers
-    lost_variance: Floats
-    first_axis: Integers
-    n_left: Integers
+    cell_of: Integers  # the merged cell of each node
+    lost_variance: Floats  # by axis; see ``MergedAxis``
+    first_axis: Integers  # where a model begins among the axes; and the end of the last
+    n_left: Integers  # by model, how many axes are on the left
+    # Where a model begins among the rows, and among the columns, of the lattices of all models; and the end of the last
     first_row: Integers
     first_column: Integers
 
@@ -59,46 +41,24 @@ class Priors(NamedTuple):
 
 
 class People(NamedTuple):
-    """The people.
+    """The people."""
 
-    Parameters
-    ----------
-    likelihood
-        The lattices of all models, people x rows x columns each, relative to everyone's highest.
-    first_value
-        Where a model begins in ``likelihood``; and the end of the last.
-    highest
-        Models x people, the highest log-likelihood of each person.
-    columns, axis_of_effect
-        People x effects: what the means of some axes depend on, and which axes.
-    group_of, n_groups
-        Everyone's group, and how many of them have frequencies of their own.
-    """
-
+    # The lattices of all models, people x rows x columns each, relative to everyone's highest
     likelihood: NDArray[np.float32]
-    first_value: Integers
-    highest: Floats
-    columns: Floats
+    first_value: Integers  # where a model begins in ``likelihood``; and the end of the last
+    highest: Floats  # models x people, the highest log-likelihood of each person
+    columns: Floats  # people x effects: what the means of some axes depend on, and which axes
     axis_of_effect: Integers
-    group_of: Integers
+    group_of: Integers  # everyone's group, and how many of them have frequencies of their own
     n_groups: int
 
 
 class Work(NamedTuple):
-    """What is found on the way to the density, and needed again on the way back to its slopes.
+    """What is found on the way to the density, and needed again on the way back to its slopes."""
 
-    Parameters
-    ----------
-    shares, cells
-        Weights of all nodes, and of all merged cells: a row for each person, or one for all.
-    total
-        Models x people: the sum over the lattice, relative to the highest.
-    over_right, over_left
-        Sums over columns, by row, and over rows, by column: those of all people, model after model.
-    """
-
-    shares: Floats
+    shares: Floats  # weights of all nodes, and of all merged cells: a row for each person, or one for all
     cells: Floats
-    total: Floats
+    total: Floats  # models x people: the sum over the lattice, relative to the highest
+    # Sums over columns, by row, and over rows, by column: those of all people, model after model
     over_right: NDArray[np.float32]
     over_left: NDArray[np.float32]

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -21,51 +22,27 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from holmes_fit._support.numbers import p_value
-from holmes_fit.groups.pooling.covariates import Design, make_designs
+from holmes_fit.runs.schema import of
 from holmes_fit.trials.cohorts import Cohort
+
+if TYPE_CHECKING:
+    from holmes_fit.groups.pooling.covariates import Design
 
 INTERCEPT = "Intercept"
 OUTCOME = "correct"
 SURE = 12.0  # log odds; beyond, an estimate grows as long as it is searched for
 LEAST_FREEDOM = 2  # people beyond the coefficients
-COLUMNS = (
-    "formula",
-    "term",
-    "n_subjects",
-    "n_answers",
-    "estimate",
-    "standard_error",
-    "lower",
-    "upper",
-    "p",
-    "warning",
-)
+COLUMNS = of("behaviour.csv").columns
 NUMBERS = ("estimate", "standard_error", "lower", "upper", "p")
 
 
 def regress_behaviour(cohort: Cohort, formulas: Sequence[str], subjects: Sequence[str]) -> pd.DataFrame:
-    """Regress right answers on covariates.
+    """Return ``behaviour.csv``: a row for each right side of a formula and term, estimates in log odds.
 
-    Parameters
-    ----------
-    cohort
-        The data, with everyone's covariates.
-    formulas
-        Such as ``"alpha ~ group + age"``: what stands on the right is used, once if several formulas have it.
-    subjects
-        The people who are pooled.
-
-    Returns
-    -------
-    pandas.DataFrame
-        ``behaviour.csv``: a row for each formula and term, estimates in log odds. They are empty, and ``warning`` says
-        why, where the answers cannot tell.
-
-    Raises
-    ------
-    InputError
-        Naming every formula and covariate that cannot be used.
+    They are empty, and ``warning`` says why, where the answers cannot tell.
     """
+    from holmes_fit.groups.pooling.covariates import make_designs  # formulaic, which most groups do without
+
     answers = right_answers(cohort, subjects)
     parameters = [formula.partition("~")[0].strip() for formula in formulas]
     designs = make_designs(formulas, cohort.subjects, subjects, parameters)
@@ -100,23 +77,9 @@ def _rows(side: str, design: Design, answers: pd.DataFrame, subjects: Sequence[s
 def regress(
     correct: NDArray[np.float64], columns: NDArray[np.float64], person: NDArray[np.intp]
 ) -> tuple[NDArray[np.float64], str]:
-    """Fit the regression.
+    """Fit the regression, and return columns x ``NUMBERS``, and why the answers cannot tell; empty if they can.
 
-    Parameters
-    ----------
-    correct
-        Of each answer, 0 or 1.
-    columns
-        People x columns, a column of ones among them.
-    person
-        Whose each answer is.
-
-    Returns
-    -------
-    found
-        Columns x ``NUMBERS``; not a number where the answers cannot tell.
-    warning
-        Why they cannot; empty if they can.
+    ``correct`` (0 or 1) and ``person`` have an entry for each answer, ``columns`` a row for each person.
     """
     present = np.unique(person)
     nothing = np.full((columns.shape[1], len(NUMBERS)), np.nan)

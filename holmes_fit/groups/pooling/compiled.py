@@ -120,16 +120,7 @@ def weighted_sums(likelihood, rows, columns, left, right, over_right, over_left)
 def forward(grid, people, model, centres, spread, log_likelihood, work):
     """Put everyone's log-likelihood under the group of one model aside, and what ``backward`` needs for its slopes.
 
-    Parameters
-    ----------
-    grid, people, model
-        The axes, the people, and the model that is meant.
-    centres
-        The group's means, by axis: a row for each person, or one for all.
-    spread
-        Of the group, by axis.
-    log_likelihood, work
-        What is written to.
+    ``centres`` are the group's means by axis, a row for each person, or one for all; ``work`` is written to as well.
     """
     first, last = grid.first_axis[model], grid.first_axis[model + 1]
     middle, n_people = first + grid.n_left[model], people.highest.shape[1]
@@ -170,14 +161,7 @@ def _in_single_precision(values):
 def backward(grid, model, centres, spread, work, counts, by_mean, by_spread):
     """Add the slopes of the group of one model to those by everyone's mean (or that of all), and by the spread.
 
-    Parameters
-    ----------
-    grid, model, centres, spread, work
-        As in ``forward``, which has filled ``work``.
-    counts
-        Models x people, how much the log-likelihood counts.
-    by_mean, by_spread
-        What is added to.
+    ``forward`` has filled ``work``; ``counts`` (models x people) says how much each log-likelihood counts.
     """
     first, last = grid.first_axis[model], grid.first_axis[model + 1]
     middle, people = first + grid.n_left[model], counts.shape[1]

@@ -31,22 +31,13 @@ class Contrast:
 
 @dataclass(frozen=True)
 class Design:
-    """The columns that the mean of one parameter depends on.
+    """The columns that the mean of one parameter depends on."""
 
-    Parameters
-    ----------
-    formula, parameter
-        What was asked for.
-    columns, matrix
-        Their names, and people x columns, without the column of ones.
-    contrasts
-        The comparisons to report: groups with each other, and a covariate one SD above its mean with the mean.
-    """
-
-    formula: str
+    formula: str  # what was asked for
     parameter: str
-    columns: tuple[str, ...]
+    columns: tuple[str, ...]  # their names, and people x columns, without the column of ones
     matrix: NDArray[np.float64]
+    # The comparisons to report: groups with each other, and a covariate one SD above its mean with the mean
     contrasts: tuple[Contrast, ...]
 
 
@@ -56,23 +47,6 @@ def make_designs(
     """Return the designs of formulas by parameter.
 
     Numbers are standardised over the people who are pooled. Text, and numbers of which there are only two, are groups.
-
-    Parameters
-    ----------
-    formulas
-        The formulas, at most one a parameter.
-    people
-        A row for each person: ``subject`` and covariates.
-    subjects
-        The people who are pooled.
-    parameters
-        The parameters that a formula may be about.
-
-    Raises
-    ------
-    InputError
-        Naming everything that cannot be used: formulas, covariates that are unknown, missing for someone, or the same
-        for everyone, groups in which nobody is left, and columns that depend on each other.
     """
     problems = Problems()
     parsed = _parsed(formulas, parameters, problems)

@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,32 +17,36 @@ from scipy.special import expit
 from holmes_fit.groups.pooling.arrays import Grid, People, Priors
 from holmes_fit.groups.pooling.compiled import log_density
 from holmes_fit.groups.pooling.draws import Designs, GroupDraws
-from holmes_fit.groups.pooling.lattices import Lattices, MergedLattices
-from holmes_fit.groups.pooling.priors import Scaled
+from holmes_fit.groups.pooling.lattices import Lattices, MergedLattices, merge
+from holmes_fit.groups.pooling.priors import GroupPrior, Scaled, scaled
+
+if TYPE_CHECKING:
+    from holmes_fit.groups.pooling.covariates import Design
 
 EVERYONE = "everyone"
 
 
 @dataclass(frozen=True)
 class GroupTerm:
-    """The part of a group model that belongs to one latent-cause model.
+    """The part of a group model that belongs to one latent-cause model."""
 
-    Parameters
-    ----------
-    lattices, merged, prior, designs
-        What it is made of.
-    columns
-        By the number of the parameter, what the columns of its design are called.
-    label
-        Stands before the names of its variables where there are several such parts.
-    """
-
-    lattices: Lattices
+    lattices: Lattices  # what it is made of
     merged: MergedLattices
     prior: Scaled
     designs: Designs
-    columns: Mapping[int, Sequence[str]]
-    label: str = ""
+    columns: Mapping[int, Sequence[str]]  # by the number of the parameter, what the columns of its design are called
+    label: str = ""  # stands before the names of its variables where there are several such parts
+
+    @classmethod
+    def of(
+        cls, lattices: Lattices, prior: GroupPrior, designs: Mapping[str, Design] | None = None, label: str = ""
+    ) -> GroupTerm:
+        """Return that of some people, with designs by parameter."""
+        merged = merge(lattices)
+        by_number = {lattices.names.index(name): design for name, design in (designs or {}).items()}
+        matrices = {number: design.matrix for number, design in by_number.items()}
+        columns = {number: design.columns for number, design in by_number.items()}
+        return cls(lattices, merged, scaled(prior, merged.axes), matrices, columns, label)
 
     def named(self, name: str) -> str:
         """Return the name of one of its variables."""
@@ -110,22 +114,12 @@ class GroupTerm:
 
 @dataclass(frozen=True)
 class Density:
-    """The log-density of a group, or of a mixture of several models, over unconstrained numbers.
+    """The log-density of a group, or of a mixture of several models, over unconstrained numbers."""
 
-    Parameters
-    ----------
-    terms
-        A part for each model.
-    groups, group_of
-        The groups of people whose frequencies of models are their own, and everyone's group.
-    concentration
-        Of the Dirichlet prior of the frequencies.
-    """
-
-    terms: Sequence[GroupTerm]
-    groups: Sequence[str]
+    terms: Sequence[GroupTerm]  # a part for each model
+    groups: Sequence[str]  # the groups of people whose frequencies of models are their own, and everyone's group
     group_of: NDArray[np.intp]
-    concentration: float = 1.0
+    concentration: float = 1.0  # of the Dirichlet prior of the frequencies
 
     @classmethod
     def of_group(cls, term: GroupTerm) -> Density:

@@ -25,19 +25,13 @@ Weights = list[NDArray[np.float64]]
 
 @dataclass(frozen=True)
 class GroupDraws:
-    """Draws of a group.
+    """Draws of a group."""
 
-    Parameters
-    ----------
-    mean, spread
-        Draws x parameters, on the scale of search. With covariates, the mean of someone for whom all columns of the
-        design are 0.
-    effects
-        By the number of the parameter, draws x columns of its design.
-    """
-
+    # Draws x parameters, on the scale of search. With covariates, the mean of someone for whom all columns of the
+    # design are 0.
     mean: NDArray[np.float64]
     spread: NDArray[np.float64]
+    # By the number of the parameter, draws x columns of its design
     effects: Mapping[int, NDArray[np.float64]] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -91,17 +85,7 @@ Designs = Mapping[int, NDArray[np.float64]]  # by the number of the parameter, p
 
 
 class People:
-    """Everyone on a lattice under draws of their group.
-
-    Parameters
-    ----------
-    lattices
-        Their lattices.
-    draws
-        The draws of the group.
-    designs
-        Where means depend on covariates.
-    """
+    """Everyone on a lattice under draws of their group."""
 
     def __init__(
         self, lattices: Lattices | MergedLattices | SetLattices, draws: GroupDraws, designs: Designs | None = None

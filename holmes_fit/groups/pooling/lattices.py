@@ -8,16 +8,16 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from holmes_fit._support.errors import InputError, Problem, Problems, Quoted, nearest, plain, shown
-from holmes_fit.models.parameters import Parameter
+from holmes_fit._support.errors import Problems, Quoted, shown
+from holmes_fit.runs.fitted import FittedRun
 from holmes_fit.runs.folder import Run
+from holmes_fit.runs.knowledge import Marginal
 from holmes_fit.runs.records import Record
-from holmes_fit.settings.populations import parse_prior
 from holmes_fit.settings.spaces import FreeParameter
 
 MOST_CELLS = 25_000  # of a lattice that NUTS sums over; more take longer
@@ -34,55 +34,44 @@ class CoarseAxis(NamedTuple):
         return len(self.positions)
 
 
-@dataclass(frozen=True)
-class SetLattices:
-    """Without one share of the filters: likelihoods relative to the highest of each person, people x coarse nodes."""
+Axis = TypeVar("Axis", covariant=True)
 
-    axes: tuple[CoarseAxis, ...]
+
+@dataclass(frozen=True)
+class RelativeLattices(Generic[Axis]):
+    """Likelihoods relative to the highest of each person, people x nodes, with their axes and the highest."""
+
+    axes: tuple[Axis, ...]
     likelihood: NDArray[np.float64]
     highest: NDArray[np.float64]
-
-    @classmethod
-    def of(cls, axes: tuple[CoarseAxis, ...], log_likelihoods: Sequence[NDArray[np.floating]]) -> SetLattices:
-        """Make one from everyone's log-likelihoods."""
-        values = np.stack(log_likelihoods).astype(np.float64)
-        highest = values.reshape(len(values), -1).max(axis=1)
-        return cls(axes, np.exp(values - highest.reshape(-1, *[1] * (values.ndim - 1))), highest)
 
     def likelihood_of(self, person: int) -> NDArray[np.float64]:
         """Return one person's likelihoods, relative to the highest."""
         return self.likelihood[person]
 
 
+def relative(axes: tuple[Axis, ...], log_likelihoods: Sequence[NDArray[np.floating]]) -> RelativeLattices[Axis]:
+    """Return everyone's likelihoods relative to the highest."""
+    values = np.stack(log_likelihoods).astype(np.float64)
+    highest = values.reshape(len(values), -1).max(axis=1)
+    return RelativeLattices(axes, np.exp(values - highest.reshape(-1, *[1] * (values.ndim - 1))), highest)
+
+
+SetLattices = RelativeLattices[CoarseAxis]  # without one share of the filters
+
+
 @dataclass(frozen=True)
 class Lattices:
-    """What everyone's choices say about the parameters of one model.
+    """What everyone's choices say about the parameters of one model."""
 
-    Parameters
-    ----------
-    model
-        Its name.
-    subjects
-        The people.
-    axes
-        The free parameters, the same for everyone.
-    log_likelihood
-        People x nodes, an axis of nodes for each of ``axes``.
-    log_evidence
-        Of each person under the fitting prior.
-    log_evidence_error, log_evidence_bias
-        SD and mean of its Monte Carlo error.
-    sets
-        The same likelihoods without each of several disjoint shares of the filters; none if they are exact.
-    """
-
-    model: str
-    subjects: tuple[str, ...]
-    axes: tuple[FreeParameter, ...]
-    log_likelihood: NDArray[np.floating]
-    log_evidence: NDArray[np.float64]
-    log_evidence_error: NDArray[np.float64]
+    model: str  # its name
+    subjects: tuple[str, ...]  # the people
+    axes: tuple[FreeParameter, ...]  # the free parameters, the same for everyone
+    log_likelihood: NDArray[np.floating]  # people x nodes, an axis of nodes for each of ``axes``
+    log_evidence: NDArray[np.float64]  # of each person under the fitting prior
+    log_evidence_error: NDArray[np.float64]  # SD and mean of its Monte Carlo error
     log_evidence_bias: NDArray[np.float64]
+    # The same likelihoods without each of several disjoint shares of the filters; none if they are exact
     sets: tuple[SetLattices, ...] = ()
 
     def __post_init__(self) -> None:
@@ -115,67 +104,11 @@ class Lattices:
 # ------------------------------------------------------------------------------------------------- from a run folder
 
 
-def fitted_models(run: Run) -> tuple[str, ...]:
-    """Return the models of a run, in the order in which they were asked for."""
-    return tuple(str(name) for name in _listed(run.manifest.identity.get("models")))
-
-
 def load_lattices(run: Run, model: str, leave_out: Collection[str] = ()) -> Lattices:
-    """Read the lattices of everyone under one model.
-
-    Parameters
-    ----------
-    run
-        The run folder of a fit.
-    model
-        One of its models.
-    leave_out
-        People who are to be left out.
-
-    Raises
-    ------
-    InputError
-        If the run has no such model or no such people, is not complete, or someone could not be fitted.
-    """
-    problems = Problems()
-    known = fitted_models(run)
-    if model not in known:
-        problems.add("model", model, f"a model of the run: {', '.join(known) or 'it has none'}", nearest(model, known))
-    people = [key[1] for key in run.manifest.keys if key[0] == model and len(key) == 2]
-    for name in leave_out:
-        if people and name not in people:
-            problems.add("leave out", name, "someone who was fitted", nearest(name, people))
-    problems.raise_if_any()
-    records = {name: run.load_record((model, name)) for name in people if name not in leave_out}
-    kept = {name: record for name, record in records.items() if record is not None and not record.error}
-    missing = [name for name, record in records.items() if record is None]
-    if missing:
-        seen = Quoted(f"no fit of {len(missing)} of {len(records)} people: {shown(missing)}")
-        problems.add(f"model {model}", seen, "a complete run", _how_to_go_on(run))
-    for name, record in records.items():
-        if record is not None and record.error:
-            advice = "Leave this person out."
-            problems.add(f"model {model}, {plain(name)}", Quoted(record.error), "a fit that succeeded", advice)
-    problems.raise_if_any()
-    return _lattices(model, kept)
-
-
-def _how_to_go_on(run: Run) -> str:
-    command = str(run.manifest.about.get("command", ""))
-    if command.startswith("holmes-fit "):
-        return f"The same command goes on where it was: {plain(command, limit=400)}"
-    return "The same call of holmes_fit.fit goes on where it was."
-
-
-def _lattices(model: str, records: Mapping[str, Record]) -> Lattices:
-    if not records:
-        raise InputError([Problem(f"model {model}", "nobody", "at least one person who was fitted")])
-    first = next(iter(records.values()))
-    axes = _axes(first, model)
-    for name, record in records.items():
-        for axis in axes:
-            if not np.allclose(_positions(record, axis.name), axis.positions, rtol=0, atol=1e-9 * axis.spacing):
-                raise ValueError(f"{model}: {name} has another lattice of {axis.name} than its bounds say")
+    """Return the lattices of everyone under one model, but of those who are left out."""
+    fitted = FittedRun(run)
+    records = fitted.fits(model, leave_out)
+    axes = fitted.space(model).free
     return Lattices(
         model=model,
         subjects=tuple(records),
@@ -193,39 +126,13 @@ def _sets(records: Sequence[Record], axes: tuple[FreeParameter, ...]) -> tuple[S
     counts = [len(record.arrays["of_sets"]) for record in records]
     coarse = tuple(CoarseAxis(axis.positions[records[0].arrays[f"coarse_{axis.name}"]]) for axis in axes)
     return tuple(
-        SetLattices.of(coarse, [record.arrays["of_sets"][number] for record in records])
-        for number in range(min(counts))
+        relative(coarse, [record.arrays["of_sets"][number] for record in records]) for number in range(min(counts))
     )
-
-
-def _axes(record: Record, model: str) -> tuple[FreeParameter, ...]:
-    """Return the axes of the lattice from what the record says about its parameters."""
-    problems = Problems()
-    found = []
-    entries: Any = record.facts["parameters"]
-    for entry in entries:
-        if entry["standing"] != "free":
-            continue
-        low, high = entry["low"], entry["high"]
-        parameter = Parameter(entry["name"], low, high, entry["scale"], low, "")
-        prior = parse_prior(entry["prior"], parameter, f"model {model}, {entry['name']}", problems)
-        if prior is not None:
-            found.append(FreeParameter(parameter, prior, len(_positions(record, entry["name"]))))
-    problems.raise_if_any()
-    return tuple(found)
-
-
-def _positions(record: Record, name: str) -> NDArray[np.float64]:
-    return np.asarray(record.arrays[f"positions_{name}"], dtype=np.float64)
 
 
 def _numbers(records: Mapping[str, Record], name: str) -> NDArray[np.float64]:
     values: list[Any] = [record.facts[name] for record in records.values()]
     return np.array(values, dtype=np.float64)
-
-
-def _listed(value: object) -> list[object]:
-    return value if isinstance(value, list) else []
 
 
 def check_same_people(lattices: Collection[Lattices]) -> None:
@@ -253,17 +160,10 @@ class MergedAxis:
     kernel of variance (k² - 1) h² / 12. Weights of a normal density whose variance is smaller by that of both,
     ``lost_variance``, undo it up to terms of the fourth order. They sum to 1 over the lattice as the weights of the
     density itself do, also where most of it lies beyond a bound.
-
-    Parameters
-    ----------
-    axis
-        The axis as it was fitted.
-    together
-        How many of its cells are one now.
     """
 
-    axis: FreeParameter
-    together: int
+    axis: FreeParameter  # the axis as it was fitted
+    together: int  # how many of its cells are one now
 
     @property
     def nodes(self) -> int:
@@ -284,17 +184,7 @@ class MergedAxis:
         return 0.5 * self.together * self.axis.spacing
 
 
-@dataclass(frozen=True)
-class MergedLattices:
-    """Likelihoods relative to the highest of each person, people x merged cells, with their axes and the highest."""
-
-    axes: tuple[MergedAxis, ...]
-    likelihood: NDArray[np.float64]
-    highest: NDArray[np.float64]
-
-    def likelihood_of(self, person: int) -> NDArray[np.float64]:
-        """Return one person's likelihoods, relative to the highest."""
-        return self.likelihood[person]
+MergedLattices = RelativeLattices[MergedAxis]
 
 
 def merge(lattices: Lattices, most_cells: int = MOST_CELLS) -> MergedLattices:
@@ -306,7 +196,7 @@ def merge(lattices: Lattices, most_cells: int = MOST_CELLS) -> MergedLattices:
     axes = [MergedAxis(axis, 1) for axis in lattices.axes]
     while math.prod(axis.nodes for axis in axes) > most_cells:
         coarser = [MergedAxis(axis.axis, 2 * axis.together) for axis in axes]
-        floors = [axis.least_spread / centre_and_scale(axis.axis)[1] for axis in coarser]
+        floors = [axis.least_spread / Marginal.of_prior(axis.axis).moments[1] for axis in coarser]
         finest = int(np.argmin(floors))
         if floors[finest] > LARGEST_FLOOR:
             break
@@ -321,10 +211,3 @@ def _merged(likelihood: NDArray[np.float64], axes: Sequence[MergedAxis]) -> NDAr
         sums = np.add.reduceat(likelihood, starts, axis=number)
         likelihood = np.moveaxis(np.moveaxis(sums, number, -1) / np.bincount(axis.cell_of), -1, number)
     return likelihood
-
-
-def centre_and_scale(axis: FreeParameter) -> tuple[float, float]:
-    """Return mean and SD of the fitting prior on the scale of search."""
-    mass = np.exp(axis.log_weights)
-    centre = float(mass @ axis.positions)
-    return centre, float(np.sqrt(mass @ (axis.positions - centre) ** 2))

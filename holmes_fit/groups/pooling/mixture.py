@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import arviz as az
@@ -32,70 +31,41 @@ from scipy.special import logsumexp
 from holmes_fit._support.errors import Problems, Quoted
 from holmes_fit.groups.pooling.density import EVERYONE, Density, GroupTerm
 from holmes_fit.groups.pooling.draws import GroupDraws, People
-from holmes_fit.groups.pooling.lattices import Lattices, check_same_people, merge
-from holmes_fit.groups.pooling.priors import GroupPrior, scaled
-from holmes_fit.groups.pooling.sampling import Diagnostics, OnStep, Sampling, diagnose, nuts_once
+from holmes_fit.groups.pooling.lattices import Lattices, check_same_people
+from holmes_fit.groups.pooling.priors import GroupPrior
+from holmes_fit.groups.pooling.sampling import OnStep, Sampled, Sampling, nuts_once
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import pymc as pm
 
 IMPUTATIONS = 50
 LEAST_EFFECTIVE = 0.1  # of the draws: five times as many as are taken from each imputation
 FAILING_SHARE = 0.05  # of the imputations that may have fewer before it is said
 
 
-@dataclass(frozen=True)
-class Mixture:
-    """A group of people who follow several models.
+@dataclass(frozen=True, kw_only=True)
+class Imputed:
+    """What is left when Monte Carlo errors are averaged over."""
 
-    Parameters
-    ----------
-    density
-        What NUTS walked on: what everyone's choices say, a model after the other.
-    draws
-        The posterior of the group of each model, chain after chain.
-    log_likelihood
-        Draws x people x models: of a person's choices under a model's group, on the lattice as it was fitted.
-    sampled_frequency
-        Draws x groups x models, as if there were no Monte Carlo error.
-    frequency
-        Draws x groups x models, with it.
-    imputed
-        Draws x people x models: the log-likelihoods that belong to ``frequency``, with it.
-    probability
-        People x models: the posterior probability that a person follows a model, with it.
-    effective
-        The share of draws that are effective in every imputation.
-    idata, diagnostics
-        The draws for ArviZ, without Monte Carlo error, and whether NUTS has done its work.
-    is_new
-        Whether NUTS was run, or the draws are those of an earlier time.
-    """
+    frequency: NDArray[np.float64]  # draws x groups x models
+    imputed: NDArray[np.float64]  # draws x people x models: the log-likelihoods that go with them
+    probability: NDArray[np.float64]  # people x models, that a person follows a model
+    effective: NDArray[np.float64]  # the share of draws that are effective in each imputation
 
-    density: Density
-    draws: tuple[GroupDraws, ...]
+
+@dataclass(frozen=True, kw_only=True)
+class Mixture(Imputed, Sampled):
+    """A group of people who follow several models. ``idata`` is without Monte Carlo error."""
+
+    draws: tuple[GroupDraws, ...]  # the posterior of the group of each model, chain after chain
+    # Draws x people x models: of a person's choices under a model's group, on the lattice as it was fitted
     log_likelihood: NDArray[np.float64]
-    sampled_frequency: NDArray[np.float64]
-    frequency: NDArray[np.float64]
-    imputed: NDArray[np.float64]
-    probability: NDArray[np.float64]
-    effective: NDArray[np.float64]
-    idata: az.InferenceData
-    diagnostics: Diagnostics
-    is_new: bool = True
+    sampled_frequency: NDArray[np.float64]  # draws x groups x models, as if there were no Monte Carlo error
 
     @property
     def lattices(self) -> tuple[Lattices, ...]:
         return tuple(term.lattices for term in self.density.terms)
-
-    @cached_property
-    def pymc(self) -> pm.Model:
-        """The same mixture in PyMC, to read, to change, or to sample in another way."""
-        from holmes_fit.groups.pooling.model import pymc_model
-
-        return pymc_model(self.density)
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -134,56 +104,26 @@ def mix_models(
     kept: az.InferenceData | None = None,
     on_step: OnStep | None = None,
 ) -> Mixture:
-    """Fit the mixture of several models.
+    """Fit the mixture of several models, from everyone's lattices under each.
 
-    Parameters
-    ----------
-    lattices
-        Everyone's lattices, one set for each model.
-    groups
-        Everyone's group, where groups have frequencies of their own. They share the rest.
-    prior, sampling
-        As for :func:`pool_people`, for the group of every model.
-    concentration
-        Of the Dirichlet prior: 1 for all frequencies equally likely.
-    imputations
-        How often the Monte Carlo errors of the evidences are drawn.
-    kept
-        The draws of an earlier time, which are taken again if they are of the same people, prior and sampling.
-    on_step
-        Called after every step of NUTS, ``sampling.steps`` in all.
-
-    Raises
-    ------
-    InputError
-        If there are fewer than two models or people, or models were fitted on different people.
+    ``groups``, by person, have frequencies of their own and share the rest. ``concentration`` is that of the Dirichlet
+    prior: 1 for all frequencies equally likely. For the rest, see :func:`pool_people`.
     """
     prior, sampling = prior or GroupPrior(), sampling or Sampling()
     check_mixture(lattices)
     names, group_of = _group_numbers(lattices[0].subjects, groups)
-    terms = []
-    for each in lattices:
-        merged = merge(each)
-        terms.append(GroupTerm(each, merged, scaled(prior, merged.axes), {}, {}, label=each.model))
-    density = Density(terms, names, group_of, concentration)
-    idata, is_new = nuts_once(density, sampling, kept, on_step)
-    draws = tuple(term.draws(idata["posterior"]) for term in terms)
-    exact = [People(term.lattices, own).log_likelihood() for term, own in zip(terms, draws, strict=True)]
+    density = Density(
+        [GroupTerm.of(each, prior, label=each.model) for each in lattices], names, group_of, concentration
+    )
+    sampled = nuts_once(density, sampling, kept, on_step)
+    posterior = sampled.idata["posterior"]
+    draws = tuple(term.draws(posterior) for term in density.terms)
+    exact = [People(each, own).log_likelihood() for each, own in zip(lattices, draws, strict=True)]
     log_likelihood = np.stack(exact, axis=-1)
-    frequency = idata["posterior"]["frequency"].values.reshape(-1, len(names), len(terms))
-    imputed = impute(log_likelihood, frequency, group_of, errors_of(lattices), imputations, sampling.seed)
+    frequency = posterior["frequency"].values.reshape(-1, len(names), len(lattices))
+    found = impute(log_likelihood, frequency, group_of, errors_of(lattices), imputations, sampling.seed)
     return Mixture(
-        density=density,
-        draws=draws,
-        log_likelihood=log_likelihood,
-        sampled_frequency=frequency,
-        frequency=imputed.frequency,
-        imputed=imputed.log_likelihood,
-        probability=imputed.probability,
-        effective=imputed.effective,
-        idata=idata,
-        diagnostics=diagnose(idata),
-        is_new=is_new,
+        **vars(sampled), **vars(found), draws=draws, log_likelihood=log_likelihood, sampled_frequency=frequency
     )
 
 
@@ -202,20 +142,6 @@ def errors_of(lattices: Sequence[Lattices]) -> EvidenceErrors:
     )
 
 
-@dataclass(frozen=True)
-class Imputed:
-    """What is left when errors are averaged over.
-
-    Frequencies (draws x groups x models) and the log-likelihoods that go with them (draws x people x models),
-    probabilities (people x models), and the share of draws that are effective in each imputation.
-    """
-
-    frequency: NDArray[np.float64]
-    log_likelihood: NDArray[np.float64]
-    probability: NDArray[np.float64]
-    effective: NDArray[np.float64]
-
-
 def impute(
     log_likelihood: NDArray[np.float64],
     frequency: NDArray[np.float64],
@@ -226,20 +152,7 @@ def impute(
 ) -> Imputed:
     """Average the posterior over the Monte Carlo errors of the evidences (see the top of this module).
 
-    Parameters
-    ----------
-    log_likelihood
-        Draws x people x models, without errors.
-    frequency
-        Draws x groups x models, sampled without errors.
-    group_of
-        Everyone's group.
-    errors
-        What is known of them.
-    imputations
-        How many errors are drawn for every person and model.
-    seed
-        Chooses them.
+    Without them, it is ``log_likelihood`` (draws x people x models) and ``frequency`` (draws x groups x models).
     """
     rng = np.random.default_rng([seed, 3])
     n = len(log_likelihood)
@@ -257,7 +170,12 @@ def impute(
         kept.append(frequency[chosen])
         moved_with.append(log_likelihood[chosen] + drawn)
         effective.append(1 / np.sum(weights**2) / n)
-    return Imputed(np.concatenate(kept), np.concatenate(moved_with), probability, np.array(effective))
+    return Imputed(
+        frequency=np.concatenate(kept),
+        imputed=np.concatenate(moved_with),
+        probability=probability,
+        effective=np.array(effective),
+    )
 
 
 def _smoothed_weights(log_weights: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -8,22 +8,24 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import norm
 
 from holmes_fit._support.errors import Problems, Quoted
-from holmes_fit.groups.pooling.covariates import Design, make_designs
 from holmes_fit.groups.pooling.density import Density, GroupTerm
 from holmes_fit.groups.pooling.draws import Designs, GroupDraws, People
-from holmes_fit.groups.pooling.lattices import Lattices, MergedAxis, MergedLattices, merge
-from holmes_fit.groups.pooling.priors import GroupPrior, draw_prior, scaled
-from holmes_fit.groups.pooling.sampling import Diagnostics, OnStep, Sampling, diagnose, nuts_once
-from holmes_fit.settings.populations import FEWEST_IN_GROUP
+from holmes_fit.groups.pooling.lattices import Lattices, MergedLattices
+from holmes_fit.groups.pooling.priors import GroupPrior
+from holmes_fit.groups.pooling.sampling import OnStep, Sampled, Sampling, nuts_once
+from holmes_fit.groups.pooling.tables import group_table, people_table
+from holmes_fit.runs.knowledge import Knowledge, within_cells
+from holmes_fit.settings.distributions import FEWEST_IN_GROUP
 
 if TYPE_CHECKING:
     import arviz as az
-    import pandas as pd
-    import pymc as pm
+
+    from holmes_fit.groups.pooling.covariates import Design
 
 FOR_PEOPLE = 500  # draws of the group over which a person's posterior is averaged
 FOR_ERRORS = 200
@@ -37,21 +39,14 @@ class LatticeErrors:
     """How much the log-likelihood of the whole group depends on the lattice: SDs over draws of the group, in nats.
 
     What is the same for all draws does not matter for the group, so that SDs are what counts.
-
-    Parameters
-    ----------
-    merging
-        Of the difference that merging cells makes.
-    noise
-        Of its Monte Carlo error, from what leaving out each of the disjoint shares of everyone's filters changes.
-    shift
-        How far that error moves the mean or spread of a parameter, or an effect, of all the one that it moves most:
-        an SD, in SDs of the posterior. This is what matters, as the error of a large group may be large and have
-        little to do with any one of them.
     """
 
-    merging: float
+    merging: float  # of the difference that merging cells makes
+    # Of its Monte Carlo error, from what leaving out each of the disjoint shares of everyone's filters changes
     noise: float
+    # How far that error moves the mean or spread of a parameter, or an effect, of all the one that it moves most: an
+    # SD, in SDs of the posterior. This is what matters, as the error of a large group may be large and have little to
+    # do with any one of them.
     shift: float
 
     @property
@@ -70,40 +65,16 @@ class LatticeErrors:
         return found
 
 
-@dataclass(frozen=True)
-class Pooled:
-    """A group, and its people under it.
+@dataclass(frozen=True, kw_only=True)
+class Pooled(Sampled):
+    """A group, and its people under it."""
 
-    Parameters
-    ----------
-    lattices
-        What everyone's choices say.
-    designs
-        By parameter, where its mean depends on covariates.
-    prior, sampling
-        How it was computed.
-    density
-        What NUTS walked on.
-    draws
-        The group's posterior, chain after chain.
-    idata
-        The same for ArviZ.
-    diagnostics, errors
-        Whether it can be trusted.
-    is_new
-        Whether NUTS was run, or the draws are those of an earlier time.
-    """
-
-    lattices: Lattices
-    designs: Mapping[str, Design]
-    prior: GroupPrior
+    lattices: Lattices  # what everyone's choices say
+    designs: Mapping[str, Design]  # by parameter, where its mean depends on covariates
+    prior: GroupPrior  # how it was computed
     sampling: Sampling
-    density: Density
-    draws: GroupDraws
-    idata: az.InferenceData
-    diagnostics: Diagnostics
+    draws: GroupDraws  # the group's posterior, chain after chain
     errors: LatticeErrors
-    is_new: bool = True
 
     def __repr__(self) -> str:  # in a notebook; the arrays would take pages
         return f"<Pooled: {self.model}, {len(self.lattices.subjects)} people>"
@@ -117,13 +88,6 @@ class Pooled:
         """The lattices that NUTS walked on."""
         return self.density.terms[0].merged
 
-    @cached_property
-    def pymc(self) -> pm.Model:
-        """The same group model in PyMC, to read, to change, or to sample in another way."""
-        from holmes_fit.groups.pooling.model import pymc_model
-
-        return pymc_model(self.density)
-
     @property
     def warnings(self) -> list[str]:
         """What a reader must know before using the results; nothing if all is well."""
@@ -132,21 +96,17 @@ class Pooled:
     @cached_property
     def group(self) -> pd.DataFrame:
         """``group.csv`` of this model: a row for each quantity of the group."""
-        from holmes_fit.groups.pooling.results import group_table
-
         return group_table(self)
 
     @cached_property
     def people(self) -> pd.DataFrame:
         """``pooled.csv`` of this model: a row for each person and parameter."""
-        from holmes_fit.groups.pooling.results import people_table
-
         return people_table(self)
 
-    @cached_property
+    @property
     def matrices(self) -> Designs:
         """The designs by the number of the parameter."""
-        return _by_number(self.lattices, self.designs)
+        return self.density.terms[0].designs
 
     @cached_property
     def log_likelihood(self) -> NDArray[np.float64]:
@@ -154,9 +114,10 @@ class Pooled:
         return People(self.lattices, self.draws, self.matrices).log_likelihood()
 
     @cached_property
-    def mass(self) -> NDArray[np.float64]:
-        """People x nodes: each person's posterior, averaged over the posterior of the group."""
-        return People(self.lattices, self.draws.thinned(FOR_PEOPLE), self.matrices).masses()
+    def individuals(self) -> list[Knowledge]:
+        """What is known of each person, averaged over the posterior of the group."""
+        masses = People(self.lattices, self.draws.thinned(FOR_PEOPLE), self.matrices).masses()
+        return [Knowledge(self.lattices.axes, mass) for mass in masses]
 
     def draw_people(self, n: int = DRAWS_OF_PERSON) -> NDArray[np.float64]:
         """Return people x draws x parameters, natural values: a node by its mass, then a place within its cell.
@@ -167,15 +128,8 @@ class Pooled:
         rng = np.random.default_rng([self.sampling.seed, 1])
         chosen = np.linspace(0, len(self.draws) - 1, n).round().astype(np.intp)
         people = People(self.lattices, self.draws.chosen(chosen), self.matrices)
-        found = []
-        for person in range(len(self.lattices.subjects)):
-            nodes = people.draw_nodes(person, rng)
-            columns = [
-                axis.to_natural(axis.positions[node] + axis.spacing * (rng.random(n) - 0.5))
-                for axis, node in zip(self.lattices.axes, nodes.T, strict=True)
-            ]
-            found.append(np.column_stack(columns))
-        return np.stack(found)
+        everyone = range(len(self.lattices.subjects))
+        return np.stack([within_cells(self.lattices.axes, people.draw_nodes(person, rng), rng) for person in everyone])
 
 
 def pool_people(
@@ -192,53 +146,23 @@ def pool_people(
 
     On the scales of search, people are normally distributed about a mean, which may depend on covariates, with a
     spread for each parameter. A person's likelihood under a group is a sum over the lattice, so that NUTS samples
-    nothing but means, spreads and effects.
-
-    Parameters
-    ----------
-    lattices
-        Everyone's lattices, from :func:`load_lattices`.
-    formulas
-        Such as ``"alpha ~ group + age"``; at most one for each parameter.
-    people
-        The covariates: a row for each person, with the column ``subject``.
-    prior
-        What is held likely of the group.
-    sampling
-        How NUTS is run.
-    kept
-        The draws of an earlier time, which are taken again if they are of the same people, prior and sampling.
-    on_step
-        Called after every step of NUTS, ``sampling.steps`` in all.
-
-    Raises
-    ------
-    InputError
-        If there are too few people, nothing is free, or a formula or covariate cannot be used.
+    nothing but means, spreads and effects. ``people`` has a row of covariates for each; draws of an earlier time are
+    ``kept`` if they are of the same people, prior and sampling.
     """
     prior, sampling = prior or GroupPrior(), sampling or Sampling()
     _check(lattices)
     designs = {}
     if formulas:
-        table = _no_covariates(lattices) if people is None else people
+        from holmes_fit.groups.pooling.covariates import make_designs  # formulaic, which most groups do without
+
+        table = pd.DataFrame({"subject": list(lattices.subjects)}) if people is None else people
         designs = make_designs(formulas, table, lattices.subjects, lattices.names)
-    merged = merge(lattices)
-    columns = {lattices.names.index(name): design.columns for name, design in designs.items()}
-    term = GroupTerm(lattices, merged, scaled(prior, merged.axes), _by_number(lattices, designs), columns)
-    density = Density.of_group(term)
-    idata, is_new = nuts_once(density, sampling, kept, on_step)
-    draws = term.draws(idata["posterior"])
+    term = GroupTerm.of(lattices, prior, designs)
+    sampled = nuts_once(Density.of_group(term), sampling, kept, on_step)
+    draws = term.draws(sampled.idata["posterior"])
+    errors = lattice_errors(lattices, term.merged, draws, term.designs)
     return Pooled(
-        lattices=lattices,
-        designs=designs,
-        prior=prior,
-        sampling=sampling,
-        density=density,
-        draws=draws,
-        idata=idata,
-        diagnostics=diagnose(idata),
-        errors=lattice_errors(lattices, merged, draws, term.designs),
-        is_new=is_new,
+        **vars(sampled), lattices=lattices, designs=designs, prior=prior, sampling=sampling, draws=draws, errors=errors
     )
 
 
@@ -269,21 +193,6 @@ def _noise(lattices: Lattices, draws: GroupDraws, designs: Designs | None) -> tu
     moved = relative @ standard / len(draws)
     shift = (count - 1) * moved.std(axis=0, ddof=1) / np.sqrt(count)
     return float(noise), float(shift.max())
-
-
-def prior_draws(axes: Sequence[MergedAxis], prior: GroupPrior, n: int, seed: int) -> GroupDraws:
-    """Return draws of groups from the prior."""
-    return draw_prior(scaled(prior, axes), n, np.random.default_rng([seed, 2]))
-
-
-def _by_number(lattices: Lattices, designs: Mapping[str, Design]) -> Designs:
-    return {lattices.names.index(name): design.matrix for name, design in designs.items()}
-
-
-def _no_covariates(lattices: Lattices) -> pd.DataFrame:
-    import pandas as pd
-
-    return pd.DataFrame({"subject": list(lattices.subjects)})
 
 
 def check_enough(lattices: Lattices, problems: Problems) -> None:

@@ -12,33 +12,26 @@ from scipy.stats import truncnorm
 
 from holmes_fit._support.errors import Problems
 from holmes_fit.groups.pooling.draws import GroupDraws, node_weights
-from holmes_fit.groups.pooling.lattices import MergedAxis, centre_and_scale
+from holmes_fit.groups.pooling.lattices import MergedAxis
 from holmes_fit.models.registry import is_number
+from holmes_fit.runs.knowledge import INTERVAL, Marginal
+from holmes_fit.settings.pooling import PoolingSettings
 
-QUANTILES = (0.025, 0.5, 0.975)
 LARGEST = 100  # of what a prior can say, as in presets
 
 
 @dataclass(frozen=True)
 class GroupPrior:
-    """The prior of a group model, in units of each parameter's fitting prior: its centre and its SD.
+    """The prior of a group model, in units of each parameter's fitting prior: its centre and its SD."""
 
-    Parameters
-    ----------
-    mean_sd
-        SD of the group mean about the centre. The mean lies within the bounds of the fit: beyond them, it and the
-        spread could not be told apart.
-    spread, spread_log_sd
-        Median of the group's spread beyond what the lattice can resolve, and SD of its logarithm: the squared spread is
-        that of the finest resolved plus that of this. So it never runs into zero, and nothing is cut off.
-    effect_sd
-        SD of an effect: of one SD of a covariate, or of the difference between two groups.
-    """
-
+    # SD of the group mean about the centre. The mean lies within the bounds of the fit: beyond them, it and the spread
+    # could not be told apart.
     mean_sd: float = 1.0
+    # Median of the group's spread beyond what the lattice can resolve, and SD of its logarithm: the squared spread is
+    # that of the finest resolved plus that of this. So it never runs into zero, and nothing is cut off.
     spread: float = 0.5
     spread_log_sd: float = 0.6
-    effect_sd: float = 1.0
+    effect_sd: float = 1.0  # SD of an effect: of one SD of a covariate, or of the difference between two groups
 
     def __post_init__(self) -> None:
         problems = Problems()
@@ -46,6 +39,11 @@ class GroupPrior:
             if not is_number(value) or not 0 < value <= LARGEST:
                 problems.add(f"argument {name}", value, f"a number above 0, up to {LARGEST}")
         problems.raise_if_any()
+
+
+def prior_of(said: PoolingSettings) -> GroupPrior:
+    """Return the prior of a group, as a preset has it."""
+    return GroupPrior(said.mean_sd, said.spread, said.spread_log_sd, said.effect_sd)
 
 
 @dataclass(frozen=True)
@@ -64,7 +62,7 @@ class Scaled:
 
 def scaled(prior: GroupPrior, axes: Sequence[MergedAxis]) -> Scaled:
     """Return the prior on the scales of search."""
-    centres = [centre_and_scale(axis.axis) for axis in axes]
+    centres = [Marginal.of_prior(axis.axis).moments for axis in axes]
     centre = np.array([centre for centre, _ in centres])
     scale = np.array([scale for _, scale in centres])
     return Scaled(
@@ -80,19 +78,7 @@ def scaled(prior: GroupPrior, axes: Sequence[MergedAxis]) -> Scaled:
 
 
 def draw_prior(prior: Scaled, n: int, rng: np.random.Generator, effects: Mapping[int, int] | None = None) -> GroupDraws:
-    """Draw groups from the prior.
-
-    Parameters
-    ----------
-    prior
-        The prior.
-    n
-        The number of draws.
-    rng
-        Where they come from.
-    effects
-        The number of effects by parameter.
-    """
+    """Draw groups from the prior; ``effects`` are how many each parameter has."""
     ends = ((end - prior.mean) / prior.mean_sd for end in (prior.lowest_mean, prior.highest_mean))
     means = truncnorm(*ends, loc=prior.mean, scale=prior.mean_sd)
     excess = np.exp(rng.normal(prior.log_excess, prior.log_excess_sd, size=(n, len(prior.mean))))
@@ -118,8 +104,8 @@ def prior_predictive(
     for number, merged in enumerate(axes):
         axis = merged.axis
         people = node_weights(axis.positions, groups.mean[:, number], groups.spread[:, number]).mean(axis=0)
-        natural = axis.to_natural(_quantiles(axis.positions, axis.spacing, people))
-        spread = np.quantile(groups.spread[:, number], QUANTILES)
+        natural = Marginal(axis, people).quantiles(INTERVAL)
+        spread = np.quantile(groups.spread[:, number], INTERVAL)
         rows.append(
             {
                 "parameter": axis.name,
@@ -129,8 +115,3 @@ def prior_predictive(
             }
         )
     return pd.DataFrame(rows)
-
-
-def _quantiles(positions: NDArray[np.float64], spacing: float, mass: NDArray[np.float64]) -> NDArray[np.float64]:
-    edges = np.append(positions - 0.5 * spacing, positions[-1] + 0.5 * spacing)
-    return np.interp(QUANTILES, np.append(0.0, np.cumsum(mass)), edges)

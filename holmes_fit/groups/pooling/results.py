@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from os import PathLike
 from pathlib import Path
@@ -13,23 +13,20 @@ import arviz as az
 import numpy as np
 import pandas as pd
 import xarray as xr
-from numpy.typing import NDArray
 
 from holmes_fit._support.errors import InputError, Problem, Problems, check_kind, nearest
 from holmes_fit._support.numbers import probability
 from holmes_fit._support.progress import OnBegin, watched_steps
 from holmes_fit.groups.pooling.behaviour import regress_behaviour
-from holmes_fit.groups.pooling.draws import population_median
-from holmes_fit.groups.pooling.lattices import Lattices, fitted_models, load_lattices
-from holmes_fit.groups.pooling.pool import Pooled, pool_people, prior_draws
-from holmes_fit.groups.pooling.priors import GroupPrior, prior_predictive
+from holmes_fit.groups.pooling.lattices import Lattices, load_lattices
+from holmes_fit.groups.pooling.pool import Pooled, pool_people
+from holmes_fit.groups.pooling.priors import GroupPrior, draw_prior
 from holmes_fit.groups.pooling.sampling import Sampling, counted, read_kept
+from holmes_fit.groups.pooling.tables import checks_row, prior_table
 from holmes_fit.models.registry import MODELS
-from holmes_fit.runs.cohorts import cohort_of
-from holmes_fit.runs.folder import HasRun, Run, run_of
-from holmes_fit.settings.spaces import FreeParameter
+from holmes_fit.runs.fitted import fitted_run
+from holmes_fit.runs.folder import HasRun, Run
 
-INTERVAL = (0.025, 0.5, 0.975)
 BEHAVIOUR = "behaviour.csv"
 PRIOR_DRAWS = 500
 JOINT = "a sample is of everyone, under one draw of the group"
@@ -63,7 +60,7 @@ def pool(
     leave_out
         People who are not pooled.
     prior, sampling
-        See :func:`pool_people`.
+        What is held likely of a group (a ``GroupPrior``), and how NUTS is run (a ``Sampling``).
     progress
         Whether to show how much is done, in a terminal or a notebook; or what is called with what is begun, and may
         return what is called with the steps that are done, and their total.
@@ -76,7 +73,7 @@ def pool(
     Raises
     ------
     InputError
-        See :func:`load_lattices` and :func:`pool_people`.
+        If the run is not complete, there are too few people, or a formula or covariate cannot be used.
 
     Examples
     --------
@@ -90,10 +87,11 @@ def pool(
     >>> holmes.idata.posterior["mean"].dims  # for ArviZ
     ('chain', 'draw', 'parameter')
     """
-    run = run_of(run, "fit")
+    fitted = fitted_run(run)
+    run = fitted.run
     problems = Problems()
     formulas, leave_out = listed("formulas", formulas, problems), listed("leave_out", leave_out, problems)
-    chosen = fitted_models(run) if models is None else listed("models", models, problems)
+    chosen = fitted.models if models is None else listed("models", models, problems)
     check_group_model(prior, sampling, problems)
     problems.raise_if_any()
     loaded = {name: load_lattices(run, name, leave_out) for name in chosen}
@@ -103,7 +101,7 @@ def pool(
         seen = "no model with free parameters" if models is None else "no model"
         raise InputError([Problem("argument models", seen, "at least one that has something to pool")])
     _check_formulas(formulas, [name for lattices in loaded.values() for name in lattices.names])
-    cohort = cohort_of(run) if formulas else None
+    cohort = fitted.cohort if formulas else None
     found = {}
     with watched_steps(progress) as begin:
         for name, lattices in loaded.items():
@@ -163,12 +161,13 @@ def _check_formulas(formulas: Sequence[str], parameters: Sequence[str]) -> None:
 
 def write_pooled(run: Run, pooled: Sequence[Pooled]) -> list[Path]:
     """Write what was found about some models into the run folder, and return the files."""
-    paths = [
-        run.write_table("group.csv", pd.concat([group_table(each) for each in pooled], ignore_index=True)),
-        run.write_table("pooled.csv", pd.concat([people_table(each) for each in pooled], ignore_index=True)),
-        run.write_table("pooling.csv", pd.DataFrame([checks_row(each) for each in pooled])),
-        run.write_table("pooling_prior.csv", pd.concat([prior_table(each) for each in pooled], ignore_index=True)),
-    ]
+    tables = {
+        "group.csv": pd.concat([each.group for each in pooled], ignore_index=True),
+        "pooled.csv": pd.concat([each.people for each in pooled], ignore_index=True),
+        "pooling.csv": pd.DataFrame([checks_row(each) for each in pooled]),
+        "pooling_prior.csv": pd.concat([prior_table(each) for each in pooled], ignore_index=True),
+    }
+    paths = [run.write_table(name, table) for name, table in tables.items()]
     for each in pooled:
         name = f"pool_{each.model}.nc"
         if not each.is_new:  # its file is what the draws were read from
@@ -177,124 +176,6 @@ def write_pooled(run: Run, pooled: Sequence[Pooled]) -> list[Path]:
             to_arviz(each).to_netcdf(str(temporary), engine="h5netcdf")
         paths.append(run.path(name))
     return paths
-
-
-# --------------------------------------------------------------------------------------------------------- tables
-
-
-def people_table(pooled: Pooled) -> pd.DataFrame:
-    """Return a row for each person and parameter: estimates under the group, which shrink towards it.
-
-    Columns are those of ``fits.csv``: natural values, and mean and SD on the scale of search.
-    """
-    rows = []
-    for person, subject in enumerate(pooled.lattices.subjects):
-        for number, axis in enumerate(pooled.lattices.axes):
-            others = tuple(i for i in range(len(pooled.lattices.axes)) if i != number)
-            marginal = pooled.mass[person].sum(axis=others)
-            rows.append(
-                {"subject": subject, "model": pooled.model, "parameter": axis.name, **_described(axis, marginal)}
-            )
-    return pd.DataFrame(rows)
-
-
-def _described(axis: FreeParameter, marginal: NDArray[np.float64]) -> dict[str, float]:
-    """Describe mass along an axis, spread evenly within cells."""
-    edges = np.append(axis.positions - 0.5 * axis.spacing, axis.positions[-1] + 0.5 * axis.spacing)
-    lower, median, upper = axis.to_natural(np.interp(INTERVAL, np.append(0.0, np.cumsum(marginal)), edges))
-    mean, natural_mean = marginal @ axis.positions, marginal @ axis.values
-    return {
-        "mean": float(natural_mean),
-        "sd": float(np.sqrt(marginal @ (axis.values - natural_mean) ** 2)),
-        "lower": float(lower),
-        "median": float(median),
-        "upper": float(upper),
-        "mean_on_scale": float(mean),
-        "sd_on_scale": float(np.sqrt(marginal @ (axis.positions - mean) ** 2 + axis.spacing**2 / 12)),
-    }
-
-
-def group_table(pooled: Pooled) -> pd.DataFrame:
-    """Return a row for each quantity of the group: means, spreads, effects and contrasts.
-
-    ``scale`` says whether it is on the scale of search or natural. Mean and spread are those of a normal distribution,
-    which is cut off at the bounds. The median on the natural scale is that of the people between them, with covariates
-    as in the cohort on average. Contrasts are differences of such medians.
-    """
-    rows = []
-    for parameter, quantity, name, scale, values in _quantities(pooled):
-        lower, median, upper = np.quantile(values, INTERVAL)
-        by_chain = values.reshape(pooled.sampling.chains, -1)
-        rows.append(
-            {
-                "model": pooled.model,
-                "parameter": parameter,
-                "quantity": quantity,
-                "name": name,
-                "scale": scale,
-                "mean": values.mean(),
-                "sd": values.std(),
-                "lower": lower,
-                "median": median,
-                "upper": upper,
-                "probability_above_0": np.mean(values > 0) if quantity in ("effect", "contrast") else np.nan,
-                "r_hat": float(az.rhat(by_chain)),
-                "ess_bulk": float(az.ess(by_chain, method="bulk")),
-                "ess_tail": float(az.ess(by_chain, method="tail")),
-                "divergences": pooled.diagnostics.divergences,
-            }
-        )
-    return pd.DataFrame(rows)
-
-
-Quantity = tuple[str, str, str, str, NDArray[np.float64]]
-
-
-def _quantities(pooled: Pooled) -> Iterator[Quantity]:
-    for number, axis in enumerate(pooled.lattices.axes):
-        design = pooled.designs.get(axis.name)
-        average = None if design is None else design.matrix.mean(axis=0)
-        mean = pooled.draws.mean_at(number, average)
-        search = axis.parameter.scale
-        yield axis.name, "mean", "", search, mean
-        spread = pooled.draws.spread[:, number]
-        yield axis.name, "median", "", "natural", population_median(axis, mean, spread)
-        yield axis.name, "spread", "", search, spread
-        if design is None:
-            continue
-        for column, name in enumerate(design.columns):
-            yield axis.name, "effect", name, search, pooled.draws.effects[number][:, column]
-        for contrast in design.contrasts:
-            above, below = (
-                population_median(axis, pooled.draws.mean_at(number, row), spread)
-                for row in (contrast.above, contrast.below)
-            )
-            yield axis.name, "contrast", contrast.name, "natural", above - below
-
-
-def checks_row(pooled: Pooled) -> dict[str, object]:
-    """Return how far the group of one model can be trusted."""
-    checks = pooled.diagnostics
-    return {
-        "model": pooled.model,
-        "n_subjects": len(pooled.lattices.subjects),
-        "formulas": "; ".join(design.formula for design in pooled.designs.values()),
-        "divergences": checks.divergences,
-        "r_hat": checks.r_hat,
-        "ess_bulk": checks.ess_bulk,
-        "ess_tail": checks.ess_tail,
-        "merging_error": pooled.errors.merging,
-        "noise_error": pooled.errors.noise,
-        "noise_shift": pooled.errors.shift,
-        "warning": "; ".join(pooled.warnings),
-    }
-
-
-def prior_table(pooled: Pooled) -> pd.DataFrame:
-    """Return the prior predictive check: what the prior of the group implies for people."""
-    table = prior_predictive(pooled.prior, pooled.merged.axes, rng=np.random.default_rng([pooled.sampling.seed, 2]))
-    table.insert(0, "model", pooled.model)
-    return table
 
 
 # --------------------------------------------------------------------------------------------------------- ArviZ
@@ -311,7 +192,7 @@ def to_arviz(pooled: Pooled) -> az.InferenceData:
     shape = (chains, len(pooled.draws) // chains)
     subject, parameter = list(pooled.lattices.subjects), list(pooled.lattices.names)
     coords: dict[str, Any] = {"subject": subject, "parameter": parameter}
-    prior = prior_draws(pooled.merged.axes, pooled.prior, PRIOR_DRAWS, pooled.sampling.seed)
+    prior = draw_prior(pooled.density.terms[0].prior, PRIOR_DRAWS, np.random.default_rng([pooled.sampling.seed, 2]))
     pointwise = pooled.log_likelihood.reshape(*shape, -1)
     groups = {
         "log_likelihood": xr.Dataset({"choices": (("chain", "draw", "subject"), pointwise)}, coords),
@@ -320,12 +201,7 @@ def to_arviz(pooled: Pooled) -> az.InferenceData:
         ),
         "individuals": xr.Dataset({"value": (("subject", "sample", "parameter"), pooled.draw_people())}, coords),
         "lattice_error": xr.Dataset(
-            {
-                "merging": pooled.errors.merging,
-                "noise": pooled.errors.noise,
-                "shift": pooled.errors.shift,
-            },
-            coords,
+            {"merging": pooled.errors.merging, "noise": pooled.errors.noise, "shift": pooled.errors.shift}, coords
         ),
     }
     result = pooled.idata.copy()
@@ -365,7 +241,7 @@ def in_words(pooled: Mapping[str, Pooled]) -> str:
 
 
 def _words(pooled: Pooled) -> str:
-    table = group_table(pooled)
+    table = pooled.group
     lines = [f"{pooled.model}: {len(pooled.lattices.subjects)} people pooled."]
     for axis in pooled.lattices.axes:
         own = table[table["parameter"] == axis.name].set_index("quantity")

@@ -6,16 +6,15 @@ step, so that they need no processes, and draws depend on the seed but not on th
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cached_property
 from importlib.metadata import version
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import arviz as az
 import numpy as np
@@ -27,7 +26,12 @@ from holmes_fit._support.errors import Problems
 from holmes_fit._support.progress import OnProgress
 from holmes_fit.groups.pooling.density import Density
 from holmes_fit.models.registry import check_count, is_number
+from holmes_fit.runs.identity import RESULTS, RESULTS_VERSION
 from holmes_fit.runs.workers.processes import usable_cores
+from holmes_fit.settings.pooling import PoolingSettings
+
+if TYPE_CHECKING:
+    import pymc as pm
 
 JITTER = 1.0  # chains begin so far at most from the middle of the prior, in every direction
 SOON = 0.02  # seconds after which chains are looked at again
@@ -41,26 +45,14 @@ LEAST_OF = {"chains": 2, "tune": 1, "draws": 4, "seed": 0}  # with fewer chains 
 
 @dataclass(frozen=True)
 class Sampling:
-    """How NUTS is run.
+    """How NUTS is run."""
 
-    Parameters
-    ----------
-    chains, tune, draws
-        The number of chains, and the steps of each that are for tuning, and that are kept.
-    target_accept
-        How careful the steps are.
-    seed
-        Chooses all draws.
-    cores
-        Threads; all usable cores by default. Results do not depend on it.
-    """
-
-    chains: int = 4
+    chains: int = 4  # the number of chains, and the steps of each that are for tuning, and that are kept
     tune: int = 500
     draws: int = 1000
-    target_accept: float = 0.9
-    seed: int = 0
-    cores: int | None = None
+    target_accept: float = 0.9  # how careful the steps are
+    seed: int = 0  # chooses all draws
+    cores: int | None = None  # threads; all usable cores by default. Results do not depend on it.
 
     def __post_init__(self) -> None:
         problems = Problems()
@@ -79,16 +71,14 @@ class Sampling:
 
     @property
     def identity(self) -> str:
-        """All that draws depend on, beside the group model: settings, and the code that makes them."""
+        """All that draws depend on, beside the group model: settings, and what makes them."""
         settings = {name: value for name, value in asdict(self).items() if name != "cores"}
-        return json.dumps(settings | {"nutpie": version("nutpie"), "code": _code()})
+        return json.dumps(settings | {"nutpie": version("nutpie"), RESULTS: RESULTS_VERSION})
 
 
-@cache
-def _code() -> str:
-    """Return a digest of this room's code, so that a change of it makes draws anew."""
-    sources = sorted(Path(__file__).parent.glob("*.py"))
-    return hashlib.sha256(b"\0".join(source.read_bytes() for source in sources)).hexdigest()
+def sampling_of(said: PoolingSettings, seed: int, cores: int | None = None) -> Sampling:
+    """Return how NUTS is run, as a preset has it."""
+    return Sampling(said.chains, said.tune, said.draws, said.target_accept, seed, cores)
 
 
 OnStep = Callable[[], None]
@@ -103,17 +93,7 @@ def counted(progress: OnProgress | None, total: int) -> OnStep | None:
 
 
 def nuts(density: Density, sampling: Sampling, on_step: OnStep | None = None) -> az.InferenceData:
-    """Sample a group model: all chains, or none if Ctrl-C is pressed.
-
-    Parameters
-    ----------
-    density
-        The group model.
-    sampling
-        How NUTS is run.
-    on_step
-        Called for every step of every chain, ``sampling.steps`` in all.
-    """
+    """Sample a group model: all chains, or none if Ctrl-C is pressed; ``on_step`` follows every step."""
     done: list[int] = []
     sampler = nutpie.sample(
         _for_nutpie(density, done),
@@ -139,29 +119,34 @@ def nuts(density: Density, sampling: Sampling, on_step: OnStep | None = None) ->
     return named
 
 
+@dataclass(frozen=True, kw_only=True)
+class Sampled:
+    """A group model that NUTS has walked on."""
+
+    density: Density
+    idata: az.InferenceData  # the draws
+    diagnostics: Diagnostics
+    is_new: bool = True  # whether NUTS was run, or the draws are those of an earlier time
+
+    @cached_property
+    def pymc(self) -> pm.Model:
+        """The same group model in PyMC, to read, to change, or to sample in another way."""
+        from holmes_fit.groups.pooling.model import pymc_model
+
+        return pymc_model(self.density)
+
+
 def nuts_once(
-    density: Density, sampling: Sampling, kept: az.InferenceData | None, on_step: OnStep | None = None
-) -> tuple[az.InferenceData, bool]:
-    """Return the draws of an earlier time, if they are of the same model and sampling, or else those of :func:`nuts`.
-
-    Parameters
-    ----------
-    density, sampling, on_step
-        See :func:`nuts`.
-    kept
-        What was kept of the earlier time.
-
-    Returns
-    -------
-    idata
-        The draws.
-    is_new
-        Whether they were made now.
-    """
+    density: Density, sampling: Sampling, kept: az.InferenceData | None = None, on_step: OnStep | None = None
+) -> Sampled:
+    """Return the draws that were kept, if they are of the same model and sampling, or else new ones."""
     wanted = {"density": density.digest, "sampling": sampling.identity}
-    if kept is None or any(kept["posterior"].attrs.get(name) != value for name, value in wanted.items()):
-        return nuts(density, sampling, on_step), True
-    return az.InferenceData(posterior=kept["posterior"], sample_stats=kept["sample_stats"]), False
+    is_new = kept is None or any(kept["posterior"].attrs.get(name) != value for name, value in wanted.items())
+    if kept is None or is_new:
+        idata = nuts(density, sampling, on_step)
+    else:
+        idata = az.InferenceData(posterior=kept["posterior"], sample_stats=kept["sample_stats"])
+    return Sampled(density=density, idata=idata, diagnostics=diagnose(idata), is_new=is_new)
 
 
 def read_kept(path: Path) -> az.InferenceData | None:

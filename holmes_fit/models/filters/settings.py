@@ -30,21 +30,13 @@ class Settings(NamedTuple):
 
 
 class History(NamedTuple):
-    """What every particle did on every trial, and the nodes that it speaks of.
+    """What every particle did on every trial, and the nodes that it speaks of."""
 
-    Parameters
-    ----------
-    leaves
-        Trials x particles, the node at which each particle's path ended.
-    ancestors
-        Trials x particles, the slot whose particle was copied into this slot when the trial was over.
-    parent, branch, level
-        One entry a node. Nodes are numbered in the order in which any particle first visited them; node 0 is the
-        root above level 0, where no path ends.
-    """
-
-    leaves: NDArray[np.int32]
+    leaves: NDArray[np.int32]  # trials x particles, the node at which each particle's path ended
+    # Trials x particles, the slot whose particle was copied into this slot when the trial was over
     ancestors: NDArray[np.int32]
+    # One entry a node. Nodes are numbered in the order in which any particle first visited them; node 0 is the root
+    # above level 0, where no path ends
     parent: NDArray[np.int32]
     branch: NDArray[np.int32]
     level: NDArray[np.int32]

@@ -12,6 +12,7 @@ from importlib.metadata import version
 from typing import Any
 
 from holmes_fit._support.errors import HolmesFitError, InputError, Problem, plain, shown
+from holmes_fit.runs.identity import code_digest
 
 CONNECT_SECONDS = 8
 FIRST_WORKER_SECONDS = 60
@@ -55,6 +56,7 @@ class Cluster:
             # A task, since some clusters have no workers until there is work to do.
             self._client.submit(installed_version, pure=False).result(timeout=FIRST_WORKER_SECONDS)
             there: dict[str, str] = self._client.run(installed_version)
+            code: dict[str, str] = self._client.run(code_digest)
         except TimeoutError as error:
             seen = f"a cluster without workers for {FIRST_WORKER_SECONDS:g} seconds"
             raise self._refused(seen, "a cluster with workers", "Start its workers first.") from error
@@ -63,6 +65,9 @@ class Cluster:
         others = sorted(set(there.values()) - {here})
         if others:
             raise self._refused(f"workers with holmes-fit {', '.join(others)}", f"holmes-fit {here}", advice)
+        if set(code.values()) != {code_digest()}:
+            seen = f"workers with other code of holmes-fit {here}"
+            raise self._refused(seen, "the same code as here", "Install it there from the same sources.")
 
     def room(self) -> int:
         try:
@@ -91,7 +96,7 @@ class Cluster:
 
 
 def check_cluster(address: str) -> None:
-    """Refuse the address of a cluster that cannot do the work: no scheduler, no workers, or another version there."""
+    """Refuse the address of a cluster that cannot do the work: no scheduler, no workers, or other code there."""
     Cluster(address).close(())
 
 

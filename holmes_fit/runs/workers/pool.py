@@ -14,21 +14,11 @@ LOST = "WorkerLost"
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a task has no result.
+    """Why a task has no result."""
 
-    Parameters
-    ----------
-    kind
-        The name of the exception, or ``"WorkerLost"`` if the task's process died every time.
-    message
-        What the exception said.
-    traceback
-        Where it came from, for people who look for the cause.
-    """
-
-    kind: str
-    message: str
-    traceback: str = ""
+    kind: str  # the name of the exception, or ``"WorkerLost"`` if the task's process died every time
+    message: str  # what the exception said
+    traceback: str = ""  # where it came from, for people who look for the cause
 
     @property
     def lost(self) -> bool:

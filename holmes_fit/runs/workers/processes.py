@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import os
-import signal
 import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, Future
-from contextlib import contextmanager, suppress
-from multiprocessing import resource_tracker
+from contextlib import contextmanager
 from typing import Any
 
+from holmes_fit._support.ctrl_c import ctrl_c_held_back, leave_ctrl_c_to_parent
 from holmes_fit._support.errors import HolmesFitError
 
 TAKEN_SECONDS = 10
+POOLS_OWN_THREAD = "ExecutorManagerThread"  # as loky and the standard library call it
 # What numerical libraries read when they start. Workers share the cores, so none of them may use more than one, and
 # results do not depend on how a library splits its sums.
 ONE_THREAD = dict.fromkeys(
@@ -63,7 +63,7 @@ class Processes:
         warnings.filterwarnings("ignore", message="A worker stopped while some jobs were given", category=UserWarning)
 
     def _new_executor(self) -> Any:
-        from joblib.externals.loky.process_executor import ProcessPoolExecutor
+        from joblib.externals.loky import ProcessPoolExecutor
 
         parent = os.getpid()
         return ProcessPoolExecutor(self._workers, env=ONE_THREAD, initializer=_begin_worker, initargs=(parent,))
@@ -72,7 +72,7 @@ class Processes:
         return 2 * self._workers
 
     def submit(self, function: Callable[[], Any]) -> Future[Any]:
-        with _ctrl_c_held_back():
+        with ctrl_c_held_back():
             try:
                 return self._executor.submit(function)
             except BrokenExecutor:  # a process died, and took the others with it
@@ -84,7 +84,7 @@ class Processes:
         return HolmesFitError("The worker processes were stopped. Give the same command again, and it goes on.")
 
     def close(self, unfinished: Iterable[Future[Any]]) -> None:
-        with _ctrl_c_held_back(), _without_last_words(self._executor._executor_manager_thread):
+        with ctrl_c_held_back(), _without_last_words():
             under_way = _all_taken(list(unfinished))
             self._executor.shutdown(wait=True, kill_workers=under_way)
 
@@ -102,15 +102,15 @@ def _all_taken(unfinished: list[Future[Any]]) -> bool:
 
 
 @contextmanager
-def _without_last_words(thread: threading.Thread | None) -> Iterator[None]:
-    """Let a thread of the pool, which is about to end, die without a traceback on the terminal.
+def _without_last_words() -> Iterator[None]:
+    """Let the pool's own thread, which is about to end, die without a traceback on the terminal.
 
     On a busy machine it may still be told to stop at a moment that it does not expect, and nothing hangs on it then.
     """
     usual = threading.excepthook
 
     def hook(died: threading.ExceptHookArgs) -> None:
-        if thread is None or died.thread is not thread:
+        if died.thread is None or died.thread.name != POOLS_OWN_THREAD:
             usual(died)
 
     threading.excepthook = hook
@@ -120,45 +120,9 @@ def _without_last_words(thread: threading.Thread | None) -> Iterator[None]:
         threading.excepthook = usual
 
 
-@contextmanager
-def _ctrl_c_held_back() -> Iterator[None]:
-    """Let Ctrl-C arrive when all is done here, and start processes that never see it.
-
-    A terminal sends it to every process. One that is interrupted while it starts would print a traceback, and so would
-    one whose start is interrupted here, between its beginning and the moment when the pool knows it.
-    """
-    arrived: list[int] = []
-    handler = signal.getsignal(signal.SIGINT)
-    holds = threading.current_thread() is threading.main_thread() and handler is not None
-    if holds:  # Python runs handlers in the main thread only, whichever thread the system chose
-        signal.signal(signal.SIGINT, lambda number, frame: arrived.append(number))
-    try:
-        with _blocked_in_new_processes():
-            yield
-    finally:
-        if holds:
-            signal.signal(signal.SIGINT, handler)
-        if arrived:
-            signal.raise_signal(signal.SIGINT)
-
-
-@contextmanager
-def _blocked_in_new_processes() -> Iterator[None]:
-    if not hasattr(signal, "pthread_sigmask"):  # Windows; see _begin_worker
-        yield
-        return
-    resource_tracker.ensure_running()  # otherwise begun with the first process, and it would unblock the signal
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # processes inherit what is blocked
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
 def _begin_worker(parent: int) -> None:
     """Prepare a process: it leaves Ctrl-C to its parent, and does not outlive it."""
-    with suppress(ValueError):  # not the main thread
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    leave_ctrl_c_to_parent()
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
 
 

@@ -15,7 +15,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-from holmes_fit._support.errors import InputError, Problem, is_ctrl_c, shown
+from holmes_fit._support.ctrl_c import is_ctrl_c
+from holmes_fit._support.errors import InputError, Problem, shown
+from holmes_fit.models.registry import MODELS, Model, models_of_ones_own
 from holmes_fit.runs.workers.cluster import Cluster
 from holmes_fit.runs.workers.pool import LOST, Failure, Pool
 from holmes_fit.runs.workers.processes import Processes, one_thread, usable_cores
@@ -37,28 +39,9 @@ def do_all(
     results are taken, so that memory does not grow with the number of tasks. Close the iterator to stop early
     (`contextlib.closing`): what is under way is stopped.
 
-    Parameters
-    ----------
-    function
-        Called with each task. With more than one worker it must be a function of a module.
-    tasks
-        The tasks, in any number; a generator will do.
-    workers
-        Processes on this machine, all usable cores by default. With 1, the work is done in this process.
-    dask
-        The address of the scheduler of a Dask cluster, such as ``"tcp://lab3:8786"``, which does the work instead.
-
-    Yields
-    ------
-    tuple
-        The number of the task, from 0, and its result, or a :class:`Failure`. In no particular order.
-
-    Raises
-    ------
-    InputError
-        If ``workers`` is no count, or the cluster cannot be used.
-    HolmesFitError
-        If the cluster ends before the work does.
+    ``workers`` are processes on this machine, all usable cores by default; with 1, the work is done in this process.
+    With several, the function must be one of a module. ``dask`` is the address of a cluster's scheduler, such as
+    ``"tcp://lab3:8786"``. Results come with the number of their task, from 0, in no particular order.
     """
     if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
         raise InputError([Problem("argument workers", shown(workers), "a whole number from 1")])
@@ -68,6 +51,12 @@ def do_all(
     if n_workers == 1:
         return ((number, _attempt(function, task)) for number, task in enumerate(tasks))
     return _in_pool(lambda: Processes(n_workers), function, tasks)
+
+
+def _attempt_elsewhere(models: dict[str, Model], function: Callable[[Task], Result], task: Task) -> Result | Failure:
+    """Do one task where models of one's own, such as those of a notebook, are not registered."""
+    MODELS.update(models)
+    return _attempt(function, task)
 
 
 def _attempt(function: Callable[[Task], Result], task: Task) -> Result | Failure:
@@ -103,12 +92,13 @@ def _in_pool(
     fresh = (_Job(number, task) for number, task in enumerate(tasks))
     again: deque[_Job[Task]] = deque()
     running: dict[Future[Any], _Job[Task]] = {}
+    attempt = partial(_attempt_elsewhere, models_of_ones_own(), function)
     pool = open_pool()
     try:
         while True:
             room = pool.room()
             while len(running) < room and (job := _next_job(fresh, again, running.values())) is not None:
-                running[pool.submit(partial(_attempt, function, job.task))] = job
+                running[pool.submit(partial(attempt, job.task))] = job
             if not running:
                 return
             finished, _ = wait(running, timeout=1, return_when=FIRST_COMPLETED)  # Windows sees Ctrl-C in between only

@@ -3,40 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import pandas as pd
+from matplotlib.figure import Figure
 
-from holmes_fit.runs.folder import Run
+from holmes_fit.reporting.figures.recovery import draw_interval_shares, draw_power
+from holmes_fit.reporting.names import model_color, model_label
+from holmes_fit.reporting.style import use_style
 from holmes_fit.studies.planning.measures import MOST
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-NAME = "figures/plan"
-ENDINGS = ("png", "svg")
 ROW, TOP = 2.05, 0.35  # inches
 WIDTH = 7.4
 
 
 def plan_figure(table: pd.DataFrame, power: pd.DataFrame, models: Sequence[str], label: str = "") -> Figure:
-    """Draw what is left of the prior's interval by trials, and the power by people and trials.
+    """Draw what is left of the prior's interval by trials, and the power by people and trials: a row for each model.
 
-    Parameters
-    ----------
-    table, power
-        ``plan.csv`` and ``plan_power.csv``.
-    models
-        In the order of the rows.
-    label
-        What a reader must be told; not drawn if empty.
+    The label, of which a reader must be told, is not drawn if it is empty.
     """
-    from matplotlib.figure import Figure
-
-    from holmes_fit.reporting.cohort.figures_recovery import draw_interval_shares, draw_power
-    from holmes_fit.reporting.cohort.names import model_color, model_label
-    from holmes_fit.reporting.style import use_style
-
     with use_style():
         figure = Figure(figsize=(WIDTH, ROW * len(models) + (TOP if label else 0)))
         axes = figure.subplots(len(models), 2 if len(power) else 1, squeeze=False)
@@ -63,16 +47,3 @@ def hardest(power: pd.DataFrame, model: str) -> str:
     """Return the model from which another one is the hardest to tell, over all combinations."""
     own = power[(power["model"] == model) & (power["frequency"] == MOST)]
     return str(own.groupby("against", sort=False)["power"].mean().idxmin())
-
-
-def draw_figure(run: Run, figure: Figure) -> None:
-    """Write the figure as PNG and SVG, always with the same bytes."""
-    from matplotlib import rc_context
-
-    from holmes_fit.reporting.style import use_style
-
-    with use_style(), rc_context({"svg.hashsalt": "holmes_fit"}):
-        for ending in ENDINGS:
-            with run.writing(f"{NAME}.{ending}") as path:
-                metadata = {"Date": None} if ending == "svg" else {"Software": None}
-                figure.savefig(path, format=ending, metadata=metadata)

@@ -24,29 +24,22 @@ import numpy as np
 
 from holmes_fit.groups.pooling.lattices import Lattices
 from holmes_fit.groups.pooling.priors import GroupPrior
-from holmes_fit.settings.spaces import FreeParameter
+from holmes_fit.runs.knowledge import Marginal
 from holmes_fit.studies.recovery.statistics import RESAMPLES, Estimate, Values, percentiles
 
 
 def information(lattices: Lattices) -> Values:
     """Return what each person says about the group that they are from: means in units of the spreads, and log spreads.
 
-    Parameters
-    ----------
-    lattices
-        People who are spread as the fitting prior says.
-
-    Returns
-    -------
-    numpy.ndarray
-        People x 2 parameters x 2 parameters.
+    People must be spread as the fitting prior says. The result is people x 2 parameters x 2 parameters.
     """
     axes = lattices.axes
-    masses = [np.exp(axis.log_weights) for axis in axes]
-    z = [(axis.positions - mass @ axis.positions) / prior_sd(axis) for axis, mass in zip(axes, masses, strict=True)]
+    marginals = [Marginal.of_prior(axis) for axis in axes]
+    moments = [marginal.moments for marginal in marginals]
+    z = [(axis.positions - mean) / sd for axis, (mean, sd) in zip(axes, moments, strict=True)]
     prior = np.ones(())
-    for mass in masses:
-        prior = np.multiply.outer(prior, mass)
+    for marginal in marginals:
+        prior = np.multiply.outer(prior, marginal.mass)
     before = _covariance(prior, z)
     found = []
     for person in range(len(lattices.subjects)):
@@ -58,20 +51,9 @@ def information(lattices: Lattices) -> Values:
 def group_mean_sd(
     information: Values, prior_sds: Sequence[float], prior: GroupPrior, size: int, rng: np.random.Generator
 ) -> list[Estimate]:
-    """Return the expected posterior SD of each mean of a group, on the scale of search, with 95% bootstrap intervals.
+    """Return the expected posterior SD of each mean of a group of some size, with 95% bootstrap intervals over people.
 
-    Parameters
-    ----------
-    information
-        Of people like those in the group, from :func:`information`.
-    prior_sds
-        Of the parameters, on the scale of search.
-    prior
-        Of the group.
-    size
-        The number of people in the group.
-    rng
-        Chooses the bootstrap samples of people.
+    ``information`` is of people like those in the group; SDs, those of the prior too, are on the scale of search.
     """
     people, n = len(information), len(prior_sds)
     drawn = rng.multinomial(people, np.full(people, 1 / people), size=RESAMPLES)
@@ -84,12 +66,6 @@ def group_mean_sd(
     covariance = np.linalg.inv(size * said + np.diag(before))
     sds = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2)[:, :n]) * np.asarray(prior_sds)
     return [Estimate(float(column[0]), *percentiles(column[1:])) for column in sds.T]
-
-
-def prior_sd(axis: FreeParameter) -> float:
-    """Return the SD of the fitting prior as the lattice has it, on the scale of search."""
-    mass, at = np.exp(axis.log_weights), axis.positions
-    return float(np.sqrt(mass @ (at - mass @ at) ** 2))
 
 
 def _covariance(mass: Values, z: Sequence[Values]) -> Values:

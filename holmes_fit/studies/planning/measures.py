@@ -15,8 +15,10 @@ import pandas as pd
 
 from holmes_fit.groups.pooling.priors import GroupPrior
 from holmes_fit.models.filters.draws import stream_key
+from holmes_fit.runs.knowledge import Marginal
+from holmes_fit.runs.schema import of
 from holmes_fit.settings.spaces import FreeParameter, Space
-from holmes_fit.studies.planning.groups import group_mean_sd, prior_sd
+from holmes_fit.studies.planning.groups import group_mean_sd
 from holmes_fit.studies.recovery.power import RULES, power_table
 from holmes_fit.studies.recovery.statistics import Estimate, Values, bootstrapped, correlation, rmse, share
 
@@ -26,14 +28,9 @@ OF_ONE = ("interval_width", "interval_share", "correlation", "rmse", "coverage")
 OF_GROUPS = ("group_mean_sd",)
 OF_MODELS = {"power": ALL, "power_75": MOST}
 WITH_INTERVAL = (*OF_ONE, *OF_GROUPS, *OF_MODELS)
-POWER = ("trials", "model", "against", "group_size", "frequency", "rule", "power", "lower", "upper")
+POWER = of("plan_power.csv").columns
 KEYS = ("trials", "subjects", "model", "parameter", "people", "against")
-TABLE = (
-    *KEYS,
-    "prior_width",
-    "prior_sd",
-    *(f"{name}{end}" for name in WITH_INTERVAL for end in ("", "_lower", "_upper")),
-)
+TABLE = of("plan.csv").columns
 
 
 def plan_table(
@@ -47,28 +44,10 @@ def plan_table(
 ) -> pd.DataFrame:
     """Return ``plan.csv``: a row for each number of trials and of subjects, model and parameter.
 
-    Parameters
-    ----------
-    people
-        What ``recovery.people_table`` returns, with the column ``trials``.
-    information
-        By the number of trials and the model, what :func:`holmes_fit.studies.planning.groups.information` returns.
-    power
-        What :func:`power_by_length` returns.
-    spaces
-        What was searched, by model.
-    prior
-        Of groups.
-    subjects
-        The sizes of groups.
-    seed
-        Chooses the bootstrap samples of people.
-
-    Notes
-    -----
-    Every measure has its 95% interval beside it, which is about the people who were simulated: with more of them it
-    becomes narrower. What is about one person is the same for all sizes of groups. ``power`` is against the model that
-    is the hardest to tell from the true one, ``against``.
+    People are those of ``people_table`` with the column ``trials``; ``information`` is by the number of trials and the
+    model. Every measure has its 95% interval beside it, which is about the people who were simulated: with more of them
+    it becomes narrower. What is about one person is the same for all sizes of groups. ``power`` is against the model
+    that is the hardest to tell from the true one, ``against``.
     """
     rows = []
     for (trials, model), known in information.items():
@@ -78,7 +57,7 @@ def plan_table(
         of_axes = [_about(own[own["parameter"] == axis.name], axis, rng) for axis in axes]
         for size in subjects:
             who = {"trials": trials, "subjects": size, "model": model, **_hardest(power, trials, size, model)}
-            means = group_mean_sd(known, [prior_sd(axis) for axis in axes], prior, size, rng)
+            means = group_mean_sd(known, [Marginal.of_prior(axis).moments[1] for axis in axes], prior, size, rng)
             for about, mean in zip(of_axes, means, strict=True):
                 rows.append({**who, **about, **_columns({"group_mean_sd": mean})})
     return pd.DataFrame(rows, columns=list(TABLE)).sort_values(["trials", "subjects"], kind="stable", ignore_index=True)
@@ -89,14 +68,7 @@ def power_by_length(
 ) -> pd.DataFrame:
     """Return ``plan_power.csv``: how often a model is found to be the more frequent one, in groups of each size.
 
-    Parameters
-    ----------
-    log_evidence
-        By the number of trials and the model that people follow, people x models.
-    subjects
-        The sizes of groups.
-    seed
-        Chooses the groups.
+    Log evidences, people x models, are by the number of trials and the model that people follow.
     """
     pairs = [
         (trials, model, other, _power_of(of_models, model, other, subjects, seed))
@@ -126,7 +98,7 @@ def _power_of(
 
 def _about(people: pd.DataFrame, axis: FreeParameter, rng: np.random.Generator) -> dict[str, object]:
     """Return how well one person's value of a parameter is known, and how well it was before."""
-    prior = {"prior_width": prior_width(axis), "prior_sd": prior_sd(axis)}
+    prior = {"prior_width": prior_width(axis), "prior_sd": Marginal.of_prior(axis).moments[1]}
     who = {"parameter": axis.name, "people": len(people)}
     ends = [axis.parameter.to_scale(people[name].to_numpy(dtype=np.float64)) for name in ("lower", "upper")]
     width = ends[1] - ends[0]
@@ -144,9 +116,7 @@ def _about(people: pd.DataFrame, axis: FreeParameter, rng: np.random.Generator) 
 
 def prior_width(axis: FreeParameter) -> float:
     """Return the width of the 95% interval of the fitting prior, on the scale of search."""
-    edges = np.linspace(axis.low, axis.high, axis.nodes + 1)
-    below = np.append(0.0, np.cumsum(np.exp(axis.log_weights)))
-    lower, upper = np.interp([0.025, 0.975], below, edges)
+    lower, upper = Marginal.of_prior(axis).positions_at((0.025, 0.975))
     return float(upper - lower)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -13,19 +12,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from holmes_fit._support.errors import InputError, Problems, Quoted
+from holmes_fit._support.errors import Problems, Quoted
 from holmes_fit.fitting.cohort import check_workers
-from holmes_fit.fitting.plan import Plan, plan_fit
-from holmes_fit.groups.pooling.priors import GroupPrior
-from holmes_fit.groups.pooling.settings import prior_of
+from holmes_fit.fitting.request import Request, request_fit
 from holmes_fit.models.registry import check_count
 from holmes_fit.runs.folder import Run, open_run
 from holmes_fit.runs.records import Key
-from holmes_fit.settings.populations import FEWEST_IN_GROUP
+from holmes_fit.settings.distributions import FEWEST_IN_GROUP
 from holmes_fit.settings.preset import Preset
-from holmes_fit.settings.spaces import Space
 from holmes_fit.studies.planning.lengths import MOST_TRIALS, possible_trials, step_of, with_trials
-from holmes_fit.studies.recovery.plan import RecoveryPlan, plan_recovery
+from holmes_fit.studies.recovery.setup import RecoverySetup, set_up_recovery
 from holmes_fit.trials.cohorts import Cohort
 from holmes_fit.trials.protocols.catalogue import load_protocol
 from holmes_fit.trials.protocols.schema import Protocol
@@ -39,54 +35,22 @@ LARGEST_GROUP = 1000
 
 @dataclass(frozen=True)
 class Question:
-    """A plan to be made. Get one from :func:`ask`, which checks it.
+    """A plan to be made. Get one from :func:`ask`, which checks it."""
 
-    Parameters
-    ----------
-    protocol
-        The design, with the number of trials that it comes with.
-    studies
-        By the number of trials, who is simulated and how they are fitted. It is the same people for each.
-    subjects
-        The sizes of groups.
-    people
-        How many people each model simulates.
-    fits
-        How everyone is fitted.
-    """
-
-    protocol: Protocol
-    studies: Mapping[int, RecoveryPlan]
-    subjects: tuple[int, ...]
-    people: int
-    fits: Plan
+    protocol: Protocol  # with the number of trials that it comes with
+    studies: Mapping[int, RecoverySetup]  # by the number of trials; it is the same people for each
+    subjects: tuple[int, ...]  # the sizes of groups
+    people: int  # how many each model simulates
+    fits: Request  # how everyone is fitted
 
     @property
     def models(self) -> tuple[str, ...]:
         """The models, each of which simulates and fits."""
         return tuple(model.name for model in self.fits.models)
 
-    @property
-    def spaces(self) -> Mapping[str, Space]:
-        return self.fits.spaces
-
-    @property
-    def group_prior(self) -> GroupPrior:
-        return prior_of(self.fits.preset.pooling)
-
-    @property
-    def seed(self) -> int:
-        return self.fits.seed
-
-    @property
-    def label(self) -> str:
-        """What a reader must be told about all of the results; empty if nothing."""
-        return self.fits.label
-
     def open(self, out: str | PathLike[str], command: str = "holmes_fit.plan") -> AbstractContextManager[Run]:
         """Open the folder of the plan: a new one, or one with the same people, whatever the numbers of trials were."""
-        about = {"command": command, "label": self.label, "python": platform.python_version()}
-        return open_run(out, identity=self.identity(), about=about, keys=[DONE])
+        return open_run(out, identity=self.identity(), about=self.fits.about(command), keys=[DONE])
 
     def identity(self) -> dict[str, object]:
         """Return everything that fits depend on, but for the number of trials: a folder can hold any."""
@@ -106,57 +70,37 @@ def ask(
     workers: int | None = None,
     dask: str | None = None,
 ) -> Question:
-    """Check what is asked for, and simulate the people. The parameters are those of :func:`holmes_fit.plan`.
-
-    Raises
-    ------
-    InputError
-        Naming everything that cannot be used.
-    """
+    """Check what is asked for, and simulate the people. The parameters are those of :func:`holmes_fit.plan`."""
     problems = Problems()
     loaded = _protocol(protocol, problems)
     lengths = _counts("trials", trials, 1, MOST_TRIALS, problems)
     sizes = _counts("subjects", subjects, 2, LARGEST_GROUP, problems)
     check_count("people", people, problems, least=FEWEST_IN_GROUP)
-    fits = _fits(loaded, models, preset, seed, problems)
-    try:
+    fits = None
+    nobody: Any = loaded  # whoever is fitted comes later; what is wrong with the rest is found without a protocol, too
+    with problems.collected():
+        fits = request_fit(Cohort(nobody, pd.DataFrame(), (), pd.DataFrame()), models, preset=preset, seed=seed)
+    with problems.collected():
         check_workers(workers, dask)
-    except InputError as error:
-        problems.found += error.problems
     resized = {} if loaded is None else _resized(loaded, lengths, problems)
     problems.raise_if_any()
     assert loaded is not None
     assert fits is not None
     studies = {
-        length: plan_recovery(own, models=models, subjects=people, preset=fits.preset, seed=seed)
+        length: set_up_recovery(own, models=models, subjects=people, preset=fits.preset, seed=seed)
         for length, own in sorted(resized.items())
     }
     return Question(loaded, studies, tuple(sorted(sizes)), people, fits)
 
 
 def _protocol(protocol: Protocol | str | Path, problems: Problems) -> Protocol | None:
-    try:
+    with problems.collected():
         loaded = protocol if isinstance(protocol, Protocol) else load_protocol(protocol)
-    except InputError as error:
-        problems.found += error.problems
-        return None
-    if loaded.generator is None:
+        if loaded.generator is not None:
+            return loaded
         advice = "It says how trials are made; without it, there is nothing to make longer or shorter."
         problems.add(f"protocol {loaded.name}", Quoted("no generator"), "a protocol with a [generator] table", advice)
-        return None
-    return loaded
-
-
-def _fits(
-    protocol: Protocol | None, models: Sequence[str], preset: str | Path | Preset, seed: int, problems: Problems
-) -> Plan | None:
-    """Return how everyone is fitted; whoever that is comes later."""
-    nobody: Any = protocol  # what is wrong with the rest is found without a protocol, too
-    try:
-        return plan_fit(Cohort(nobody, pd.DataFrame(), (), pd.DataFrame()), models, preset=preset, seed=seed)
-    except InputError as error:
-        problems.found += error.problems
-        return None
+    return None
 
 
 def _counts(name: str, values: object, least: int, most: int, problems: Problems) -> list[int]:

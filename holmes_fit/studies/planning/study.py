@@ -6,79 +6,60 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import pandas as pd
 
-from holmes_fit._support.errors import HolmesFitError, InputError, Problem, plain
-from holmes_fit._support.progress import OnProgress, watched
-from holmes_fit.fitting.cohort import Fits, carry_out, lost_text
+from holmes_fit._support.progress import OnProgress, Watched
+from holmes_fit.fitting.cohort import Fits, do_in
+from holmes_fit.fitting.request import Request
 from holmes_fit.groups.pooling.lattices import load_lattices
-from holmes_fit.runs.folder import Run, read_run
+from holmes_fit.groups.pooling.settings import prior_of
+from holmes_fit.runs.folder import Run
 from holmes_fit.runs.records import Key
-from holmes_fit.runs.results import RunResults
+from holmes_fit.runs.results import StoredTable
 from holmes_fit.runs.workers.pool import Failure
 from holmes_fit.settings.preset import Preset
-from holmes_fit.studies.planning.figures import draw_figure, plan_figure
+from holmes_fit.studies.planning.advice import recommendation, summary
+from holmes_fit.studies.planning.figures import plan_figure
 from holmes_fit.studies.planning.groups import information
 from holmes_fit.studies.planning.measures import plan_table, power_by_length
 from holmes_fit.studies.planning.question import DONE, KIND, PEOPLE, SUBJECTS, Question, ask
-from holmes_fit.studies.planning.words import recommendation, summary
 from holmes_fit.studies.recovery.choosing import evidences_of
+from holmes_fit.studies.recovery.cohorts import (
+    StudyResults,
+    Tally,
+    fit_cohorts,
+    missing_fits,
+    read_study,
+    size_of,
+    write_text,
+)
 from holmes_fit.studies.recovery.estimates import people_table
+from holmes_fit.studies.recovery.figures import save_figure
 from holmes_fit.studies.recovery.statistics import Values
-from holmes_fit.studies.recovery.study import cohort_folder
 from holmes_fit.trials.protocols.schema import Protocol
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-TEXT = ("model", "parameter", "against", "rule", "subject", "scale", "at_bound", "warning")
 SUMMARY = "plan_summary.txt"
 
 
 @dataclass(frozen=True)
-class StudyPlan(RunResults):
-    """What numbers of trials and people are good for, in its folder. Tables are read when they are asked for.
+class StudyPlan(StudyResults):
+    """What numbers of trials and people are good for, in its folder. Tables are read when they are asked for."""
 
-    Parameters
-    ----------
-    run
-        The folder.
-    """
+    summary_file: ClassVar = SUMMARY
 
-    text_columns: ClassVar = TEXT
-
-    @property
-    def models(self) -> tuple[str, ...]:
-        """The models, each of which has simulated people and fitted everyone."""
-        identity: Any = self.run.manifest.identity
-        return tuple(identity["models"])
-
-    @property
-    def table(self) -> pd.DataFrame:
-        """``plan.csv``: a row for each number of trials and of subjects, model and parameter."""
-        return self._table("plan.csv")
-
-    @property
-    def power(self) -> pd.DataFrame:
-        """``plan_power.csv``: how often a model is found to be the more frequent one, against each other one."""
-        return self._table("plan_power.csv")
-
-    @property
-    def people(self) -> pd.DataFrame:
-        """``plan_people.csv``: truth and estimates of everyone who was simulated."""
-        return self._table("plan_people.csv")
+    table = StoredTable("plan.csv")
+    power = StoredTable("plan_power.csv")
+    people = StoredTable("plan_people.csv")
 
     @property
     def recommendation(self) -> str:
         """What to do, in one sentence."""
         return recommendation(self.table, self.power)
-
-    @property
-    def summary(self) -> str:
-        """``plan_summary.txt``: the recommendation, and what it rests on."""
-        return (self.folder / SUMMARY).read_text(encoding="utf-8")
 
     def figure(self) -> Figure:
         """Draw what tasks of each length say about one person, and groups of each size about the models."""
@@ -97,7 +78,7 @@ def plan(
     seed: int = 0,
     workers: int | None = None,
     dask: str | None = None,
-    progress: OnProgress | bool = True,
+    progress: Watched = True,
 ) -> StudyPlan:
     """Say how many trials and participants a study needs.
 
@@ -157,11 +138,7 @@ def plan(
     question = ask(
         protocol, trials, subjects, models=models, people=people, preset=preset, seed=seed, workers=workers, dask=dask
     )
-    with question.open(out) as run, watched(progress, "fitting") as told:
-        lost = carry_out_plan(question, run, workers=workers, dask=dask, progress=told)
-    if lost:
-        raise HolmesFitError(lost_text(lost))
-    return StudyPlan(run)
+    return StudyPlan(do_in(out, question, carry_out_plan, ("plan", "fitting"), progress, workers=workers, dask=dask))
 
 
 def read_plan(folder: str | PathLike[str]) -> StudyPlan:
@@ -178,11 +155,7 @@ def read_plan(folder: str | PathLike[str]) -> StudyPlan:
     >>> hf.read_plan("runs/plan").table["subjects"].unique().tolist()
     [5, 10]
     """
-    run = read_run(folder)
-    if run.manifest.identity.get("kind") != KIND:
-        where = f"folder {plain(str(folder), limit=200)}"
-        raise InputError([Problem(where, "a run of something else", "a folder of holmes-fit plan")])
-    return StudyPlan(run)
+    return StudyPlan(read_study(folder, KIND, "a folder of holmes-fit plan"))
 
 
 def length_folder(folder: Path, trials: int) -> Path:
@@ -190,15 +163,10 @@ def length_folder(folder: Path, trials: int) -> Path:
     return folder / f"trials_{trials}"
 
 
-def missing_fits(question: Question, run: Run) -> dict[tuple[int, str], tuple[Key, ...]]:
-    """Return which fits are still to be made, by the number of trials and the model that people follow."""
-    found = {}
-    for trials, study in question.studies.items():
-        with study.open(length_folder(run.root, trials), "holmes-fit plan"):
-            for model, own in study.fits.items():
-                with own.open(cohort_folder(length_folder(run.root, trials), model), "holmes-fit plan") as cohort:
-                    found[trials, model] = cohort.progress().missing
-    return found
+def missing_of_plan(question: Question, run: Run) -> list[tuple[Request, list[Key]]]:
+    """Return which fits are still to be made, over all numbers of trials."""
+    folders = {trials: length_folder(run.root, trials) for trials in question.studies}
+    return [each for trials, study in question.studies.items() for each in missing_fits(study.fits, folders[trials])]
 
 
 def carry_out_plan(
@@ -209,42 +177,22 @@ def carry_out_plan(
     dask: str | None = None,
     progress: OnProgress | None = None,
 ) -> dict[Key, Failure]:
-    """Do what is missing of a plan, then write its tables and figure.
+    """Do what is missing of a plan, then write its tables and figure; return the fits whose processes died.
 
-    Parameters
-    ----------
-    question
-        What is to be done.
-    run
-        The folder of the plan, open.
-    workers, dask, progress
-        As for :func:`plan`.
-
-    Returns
-    -------
-    dict
-        The fits whose processes died. Then there are no tables.
+    If there are any, there are no tables.
     """
     lost: dict[Key, Failure] = {}
     fits: dict[tuple[int, str], Fits] = {}
-    sizes = [len(list(own.keys)) for study in question.studies.values() for own in study.fits.values()]
+    tally = Tally(progress, sum(size_of(study.fits) for study in question.studies.values()))
     for trials, study in question.studies.items():
         folder = length_folder(run.root, trials)
         with study.open(folder, "holmes-fit plan"):
-            for model, own in study.fits.items():
-                told = _counted_on(sum(sizes[: len(fits)]), sum(sizes), progress)
-                with own.open(cohort_folder(folder, model), "holmes-fit plan") as cohort:
-                    missing = cohort.progress().missing
-                    died = carry_out(own, cohort, missing, workers=workers, dask=dask, progress=told)
-                lost |= {(name, f"{subject} at {trials} trials"): died[name, subject] for name, subject in died}
-                fits[trials, model] = Fits(cohort)
+            found, died = fit_cohorts(study.fits, folder, "holmes-fit plan", tally, workers, dask)
+        lost |= {(name, f"{subject} at {trials} trials"): died[name, subject] for name, subject in died}
+        fits |= {(trials, model): own for model, own in found.items()}
     if not lost:
         _write_results(question, run, fits)
     return lost
-
-
-def _counted_on(before: int, total: int, progress: OnProgress | None) -> OnProgress | None:
-    return None if progress is None else lambda done, _: progress(before + done, total)
 
 
 def _information(fits: Fits, model: str) -> Values:
@@ -266,14 +214,15 @@ def _write_results(question: Question, run: Run, fits: dict[tuple[int, str], Fit
         trials: {model: evidences_of(fits[trials, model], question.models) for model in question.models}
         for trials in question.studies
     }
-    power = power_by_length(evidence, question.subjects, question.seed)
-    known = {key: _information(own, key[1]) for key, own in fits.items() if question.spaces[key[1]].free}
-    table = plan_table(people, known, power, question.spaces, question.group_prior, question.subjects, question.seed)
+    seed, spaces = question.fits.seed, question.fits.spaces
+    power = power_by_length(evidence, question.subjects, seed)
+    known = {key: _information(own, key[1]) for key, own in fits.items() if spaces[key[1]].free}
+    prior = prior_of(question.fits.preset.pooling)
+    table = plan_table(people, known, power, spaces, prior, question.subjects, seed)
     kept = ["trials", *(name for name in people.columns if name != "trials" and "pooled" not in name)]
     for name, content in (("plan.csv", table), ("plan_power.csv", power), ("plan_people.csv", people[kept])):
         run.write_table(name, content)
     found = StudyPlan(run)
-    with run.writing(SUMMARY) as path:
-        path.write_text(summary(found.table, found.power, found.label) + "\n", encoding="utf-8")
-    draw_figure(run, found.figure())
+    write_text(run, SUMMARY, summary(found.table, found.power, found.label))
+    save_figure(run, "plan", found.figure())
     run.save_record(DONE, {"trials": list(question.studies), "subjects": list(question.subjects)})

@@ -15,10 +15,12 @@ import pandas as pd
 from holmes_fit._support.uniformity import chi_square_p, ecdf_p, rank_of
 from holmes_fit.fitting.cohort import Fits
 from holmes_fit.models.filters.draws import stream_key
+from holmes_fit.runs.fitted import FittedRun
+from holmes_fit.runs.schema import of
 from holmes_fit.studies.recovery.truths import Truth
 
-SBC = ("level", "model", "parameter", "unit", "rank", "n_draws")
-SUMMARY = ("level", "model", "parameter", "n", "chi2_p", "ecdf_p", "verdict")
+SBC = of("sbc.csv").columns
+SUMMARY = of("sbc_summary.csv").columns
 FEWEST = 20  # ranks that can be tested
 FALSE_ALARMS = 0.05  # over all parameters of a model and both tests
 PASSES, FAILS, TOO_FEW = "passes", "fails", "too few"
@@ -28,46 +30,27 @@ NO_TEST = "no test: truths are not from the fitting prior"
 def person_ranks(truths: Sequence[Truth], fits: Fits, seed: int) -> pd.DataFrame:
     """Return ``sbc.csv`` for people who follow one model, as they were fitted with it.
 
-    Parameters
-    ----------
-    truths
-        The people.
-    fits
-        Their fits.
-    seed
-        Chooses ranks where truth and draws are equal.
+    The seed chooses ranks where truth and draws are equal.
     """
     rows = []
+    model = truths[0].model
+    found = FittedRun(fits.run).draws(model)
+    draws = dict(zip(found.subjects, found.values, strict=True))
     for truth in truths:
-        record = fits.run.load_record((truth.model, truth.subject))
-        if record is None or record.error:
+        if truth.subject not in draws:
             continue
-        facts: Mapping[str, object] = record.facts
-        entries = facts["parameters"]
-        assert isinstance(entries, list)
-        names = [str(entry["name"]) for entry in entries if entry["standing"] == "free"]
-        draws = np.asarray(record.arrays["draws"], dtype=np.float64)
         rng = np.random.default_rng(int(stream_key(seed, f"recover/{truth.subject}/ranks")))
-        for place, name in enumerate(names):
-            rank = rank_of(truth.values[name], draws[:, place], rng)
-            rows.append(("person", truth.model, name, truth.subject, rank, len(draws)))
+        for name, own in zip(found.parameters, draws[truth.subject].T, strict=True):
+            rows.append(("person", model, name, truth.subject, rank_of(truth.values[name], own, rng), len(own)))
     return pd.DataFrame(rows, columns=list(SBC))
 
 
 def sbc_summary(ranks: pd.DataFrame, follows_prior: Mapping[str, bool] | None = None) -> pd.DataFrame:
     """Return ``sbc_summary.csv``: tests of the ranks of every parameter.
 
-    Parameters
-    ----------
-    ranks
-        ``sbc.csv``.
-    follows_prior
-        By model, whether truths are drawn from the fitting prior; if not, nothing is tested. All are by default.
-
-    Notes
-    -----
-    A parameter fails if the smaller of its two p-values is below .05 divided by the number of tests of its model: both
-    tests of every parameter.
+    Nothing is tested for models whose truths are not drawn from the fitting prior; by default, all are. A parameter
+    fails if the smaller of its two p-values is below .05 divided by the number of tests of its model: both tests of
+    every parameter.
     """
     rows = []
     for (level, model), of_model in ranks.groupby(["level", "model"], sort=False):

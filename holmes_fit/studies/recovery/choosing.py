@@ -9,37 +9,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from holmes_fit.fitting.cohort import Fits
+from holmes_fit.runs.schema import of
 from holmes_fit.studies.recovery.pooled import MixtureFound
 from holmes_fit.studies.recovery.statistics import RESAMPLES, Estimate, percentiles, share
 
-CONFUSION = (
-    "criterion",
-    "truth",
-    "chosen",
-    "n",
-    "count",
-    "share",
-    "lower",
-    "upper",
-    "inversion",
-    "inversion_lower",
-    "inversion_upper",
-)
-MODEL_RECOVERY = (
-    "truth",
-    "model",
-    "criterion",
-    "n",
-    "total",
-    "difference",
-    "difference_lower",
-    "difference_upper",
-    "frequency",
-    "lower",
-    "upper",
-    "exceedance",
-    "protected_exceedance",
-)
+CONFUSION = of("confusion.csv").columns
+MODEL_RECOVERY = of("model_recovery.csv").columns
 EVIDENCE, POOLED = "evidence", "pooled"  # criteria: the evidence of a person alone, the mixture of everyone
 
 
@@ -52,19 +27,8 @@ def evidences_of(fits: Fits, models: Sequence[str]) -> pd.DataFrame:
 def confusion_table(fits: Mapping[str, Fits], everyone: MixtureFound | None, seed: int) -> pd.DataFrame:
     """Return ``confusion.csv``: how often each model is chosen for people who follow a model.
 
-    Parameters
-    ----------
-    fits
-        The fits of each cohort, by the model that its people follow.
-    everyone
-        The mixture of all cohorts, for the criterion ``pooled``: the most probable model of a person.
-    seed
-        Chooses the bootstrap samples of people.
-
-    Notes
-    -----
-    ``inversion`` is the probability that a person follows ``truth`` if ``chosen`` was chosen, all models being equally
-    frequent.
+    By the criterion ``pooled`` it is the most probable model of a person in the mixture of everyone. ``inversion`` is
+    the probability that a person follows ``truth`` if ``chosen`` was chosen, all models being equally frequent.
     """
     models = list(fits)
     rows: list[tuple[object, ...]] = []
@@ -87,12 +51,7 @@ def confusion_table(fits: Mapping[str, Fits], everyone: MixtureFound | None, see
 def _inverted(counts: Sequence[NDArray[np.int_]], rng: np.random.Generator) -> list[list[Estimate]]:
     """Return truths x models: the probability of the truth given the choice, with its bootstrap interval over people.
 
-    Parameters
-    ----------
-    counts
-        For each truth, how often each model was chosen.
-    rng
-        Draws the people of each truth anew.
+    For each truth, ``counts`` says how often each model was chosen.
     """
     shares = [count / count.sum() for count in counts]
     drawn = [
@@ -123,15 +82,6 @@ def _chosen(
 def model_table(fits: Mapping[str, Fits], mixtures: Mapping[str, MixtureFound | None], seed: int) -> pd.DataFrame:
     """Return ``model_recovery.csv``: what speaks for each model over all people who follow one.
 
-    Parameters
-    ----------
-    fits, mixtures
-        Of each cohort, by the model that its people follow.
-    seed
-        Chooses the bootstrap samples of people.
-
-    Notes
-    -----
     ``total`` is the sum over people, ``difference`` its distance from that of the true model, below 0 if the true model
     is ahead. The criterion ``pooled`` has frequencies instead, from the mixture of the cohort.
     """
@@ -145,32 +95,14 @@ def model_table(fits: Mapping[str, Fits], mixtures: Mapping[str, MixtureFound | 
             difference = (evidence[model] - evidence[truth]).to_numpy()
             chosen = rng.integers(max(1, n), size=(RESAMPLES, n))
             lower, upper = percentiles(difference[chosen].sum(axis=1)) if n else (np.nan, np.nan)
-            rows.append(
-                {
-                    "truth": truth,
-                    "model": model,
-                    "criterion": EVIDENCE,
-                    "n": n,
-                    "total": evidence[model].sum(),
-                    "difference": difference.sum(),
-                    "difference_lower": lower,
-                    "difference_upper": upper,
-                }
-            )
+            of_sum = {"n": n, "total": evidence[model].sum(), "difference": difference.sum()}
+            interval = {"difference_lower": lower, "difference_upper": upper}
+            rows.append({"truth": truth, "model": model, "criterion": EVIDENCE, **of_sum, **interval})
         mixture = mixtures.get(truth)
-        for place, model in enumerate(mixture.models if mixture else ()):
-            assert mixture is not None
-            rows.append(
-                {
-                    "truth": truth,
-                    "model": model,
-                    "criterion": POOLED,
-                    "n": len(mixture.subjects),
-                    "frequency": mixture.frequency[place],
-                    "lower": mixture.lower[place],
-                    "upper": mixture.upper[place],
-                    "exceedance": mixture.exceedance[place],
-                    "protected_exceedance": mixture.protected[place],
-                }
+        if mixture is not None:
+            found = pd.DataFrame(
+                {name: getattr(mixture, name) for name in ("frequency", "lower", "upper", "exceedance")}
             )
+            found = found.assign(protected_exceedance=mixture.protected, n=len(mixture.subjects), model=mixture.models)
+            rows += found.assign(truth=truth, criterion=POOLED).to_dict("records")  # type: ignore[arg-type]
     return pd.DataFrame(rows, columns=list(MODEL_RECOVERY))

@@ -7,7 +7,7 @@ the values themselves.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from holmes_fit.fitting.cohort import Fits
 from holmes_fit.models.filters.draws import stream_key
 from holmes_fit.models.parameters import Parameter
+from holmes_fit.runs.schema import of
 from holmes_fit.studies.recovery.statistics import (
     NOTHING,
     Estimate,
@@ -31,43 +32,15 @@ from holmes_fit.studies.recovery.truths import Truth
 
 ESTIMATORS = ("ml", "map", "mean", "pooled")
 WITH_INTERVALS = {"mean": "covered", "pooled": "pooled_covered"}
-PEOPLE = (
-    "model",
-    "subject",
-    "parameter",
-    "scale",
-    "truth",
-    "truth_on_scale",
-    *ESTIMATORS,
-    *(f"{name}_on_scale" for name in ESTIMATORS),
-    "lower",
-    "upper",
-    "pooled_lower",
-    "pooled_upper",
-    "covered",
-    "pooled_covered",
-    "at_bound",
-    "sd_on_scale",
-    "pooled_sd_on_scale",
-    "prior_sd_on_scale",
-    "batch_sd",
-    "warning",
-)
-RECOVERY = ("model", "parameter", "estimator", "n", "measure", "value", "lower", "upper")
-ERRORS = ("model", "parameter_a", "parameter_b", "estimator", "n", "correlation", "lower", "upper")
+PEOPLE = of("recovery_people.csv").columns
+RECOVERY = of("recovery.csv").columns
+ERRORS = of("error_correlations.csv").columns
 
 
 def people_table(truths: Sequence[Truth], fits: Fits, pooled: pd.DataFrame | None = None) -> pd.DataFrame:
     """Return ``recovery_people.csv`` for people who follow one model: a row for each free parameter.
 
-    Parameters
-    ----------
-    truths
-        The people.
-    fits
-        Their fits, with the model that they follow among others.
-    pooled
-        ``pooled.csv`` of the same people; without it, its columns are empty.
+    Without ``pooled.csv`` of the same people, its columns are empty.
     """
     model = truths[0].model
     values = {truth.subject: truth.values for truth in truths}
@@ -94,13 +67,8 @@ def _on_scale(table: pd.DataFrame, column: str) -> pd.Series:
 def _with_pooled(table: pd.DataFrame, pooled: pd.DataFrame | None) -> pd.DataFrame:
     if pooled is None:
         return table
-    names = {
-        "mean": "pooled",
-        "mean_on_scale": "pooled_on_scale",
-        "sd_on_scale": "pooled_sd_on_scale",
-        "lower": "pooled_lower",
-        "upper": "pooled_upper",
-    }
+    names = {"mean": "pooled", "mean_on_scale": "pooled_on_scale"}
+    names |= {name: f"pooled_{name}" for name in ("sd_on_scale", "lower", "upper")}
     keys = ["subject", "parameter"]
     joined = table.merge(pooled[[*keys, *names]].rename(columns=names), on=keys, how="left")
     inside = (joined["pooled_lower"] <= joined["truth"]) & (joined["truth"] <= joined["pooled_upper"])
@@ -108,15 +76,7 @@ def _with_pooled(table: pd.DataFrame, pooled: pd.DataFrame | None) -> pd.DataFra
 
 
 def recovery_table(people: pd.DataFrame, seed: int) -> pd.DataFrame:
-    """Return ``recovery.csv``: a row for each model, parameter, estimator and measure that applies.
-
-    Parameters
-    ----------
-    people
-        What :func:`people_table` returns, of one model or of several.
-    seed
-        Chooses the bootstrap samples of people.
-    """
+    """Return ``recovery.csv``: a row for each model, parameter, estimator and measure that applies."""
     rows = []
     for (model, parameter), own in people.groupby(["model", "parameter"], sort=False):
         for estimator in ESTIMATORS:
@@ -172,15 +132,8 @@ def error_table(people: pd.DataFrame, seed: int) -> pd.DataFrame:
 
 def measure_of(recovery: pd.DataFrame, model: str, parameter: str, measure: str, estimator: str = "mean") -> Estimate:
     """Return one entry of ``recovery.csv``; missing if it has none."""
-    wanted: Mapping[str, str] = {
-        "model": model,
-        "parameter": parameter,
-        "measure": measure,
-        "estimator": estimator,
-    }
-    rows = recovery
-    for column, value in wanted.items():
-        rows = rows[rows[column] == value]
+    of_parameter = recovery[(recovery["model"] == model) & (recovery["parameter"] == parameter)]
+    rows = of_parameter[(of_parameter["measure"] == measure) & (of_parameter["estimator"] == estimator)]
     if rows.empty:
         return NOTHING
     return Estimate(*(float(rows[name].iloc[0]) for name in Estimate._fields))

@@ -4,41 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
 import pandas as pd
+from matplotlib import rc_context
+from matplotlib.figure import Figure
 
+from holmes_fit.reporting.figures import recovery as drawing
+from holmes_fit.reporting.names import model_color, model_label, parameter_label
+from holmes_fit.reporting.style import use_style
+from holmes_fit.runs.folder import Run
 from holmes_fit.studies.recovery.calibration import NO_TEST
 from holmes_fit.studies.recovery.group_study import QUANTITIES
+from holmes_fit.studies.recovery.results import Recovery
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from holmes_fit.studies.recovery.study import Recovery
-
-FOLDER = "figures"
-ENDINGS = ("png", "svg")
 PANEL = 1.7  # inches
+METADATA = {"png": {"Software": None}, "svg": {"Date": None}}  # by ending; without any, a figure has the same bytes
+
+
+def save_figure(run: Run, name: str, figure: Figure) -> None:
+    """Write a figure of a study as PNG and SVG into its folder ``figures``, always with the same bytes."""
+    with use_style(), rc_context({"svg.hashsalt": "holmes_fit"}):
+        for ending, metadata in METADATA.items():
+            with run.writing(f"figures/{name}.{ending}") as path:
+                figure.savefig(path, format=ending, metadata=metadata)
 
 
 def draw_figures(study: Recovery) -> None:
-    """Draw all figures of a study into its folder ``figures``."""
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
-
-    from holmes_fit.reporting.style import use_style
-
-    with use_style(), rc_context({"svg.hashsalt": "holmes_fit"}):  # the same figure has the same bytes
+    """Draw all figures of a study."""
+    with use_style():
         for name, draw, rows in _figures(study):
             figure = Figure(figsize=(6.9, rows * PANEL + 0.4))
             draw(figure)
-            for ending in ENDINGS:
-                with study.run.writing(f"{FOLDER}/{name}.{ending}") as path:
-                    metadata = {"Date": None} if ending == "svg" else {"Software": None}
-                    figure.savefig(path, format=ending, metadata=metadata)
+            save_figure(study.run, name, figure)
 
 
-Drawn = tuple[str, Callable[["Figure"], None], float]
+Drawn = tuple[str, Callable[[Figure], None], float]
 
 
 def _figures(study: Recovery) -> Iterator[Drawn]:
@@ -75,9 +75,6 @@ def _kinds_of_ranks(ranks: pd.DataFrame, tested: bool) -> Iterator[tuple[str, pd
 
 
 def _estimates(figure: Figure, people: pd.DataFrame, models: list[str]) -> None:
-    from holmes_fit.reporting.cohort.figures_recovery import draw_recovery
-    from holmes_fit.reporting.cohort.names import model_color, parameter_label
-
     parameters = list(dict.fromkeys(people["parameter"]))
     estimators = ["mean", "pooled"] if people["pooled"].notna().any() else ["mean"]
     axes = figure.subplots(len(estimators), len(parameters), squeeze=False)
@@ -86,16 +83,13 @@ def _estimates(figure: Figure, people: pd.DataFrame, models: list[str]) -> None:
         axes[row, 0].set_ylabel("posterior mean" if estimator == "mean" else "pooled estimate")
         for column, parameter in enumerate(parameters):
             own = people[(people["parameter"] == parameter) & people[estimator].notna()]
-            ax = draw_recovery(axes[row, column], own, estimator, color)
+            ax = drawing.draw_recovery(axes[row, column], own, estimator, color)
             ax.set_title(parameter_label(parameter), parse_math=False)
             ax.set_xlabel("truth")
     figure.supxlabel("Lines: 95% intervals. Open circles: the interval misses the truth.", fontsize=7)
 
 
 def _ranks(figure: Figure, ranks: pd.DataFrame, models: list[str]) -> None:
-    from holmes_fit.reporting.cohort.figures_recovery import draw_rank_ecdf, draw_ranks
-    from holmes_fit.reporting.cohort.names import model_color, parameter_label
-
     parameters = list(dict.fromkeys(ranks["parameter"]))
     axes = figure.subplots(2, len(parameters), squeeze=False)
     color = model_color(str(ranks["model"].iloc[0]), models)
@@ -103,51 +97,45 @@ def _ranks(figure: Figure, ranks: pd.DataFrame, models: list[str]) -> None:
     axes[1, 0].set_ylabel("ECDF − uniform")
     for column, parameter in enumerate(parameters):
         own = ranks[ranks["parameter"] == parameter]
-        draw_ranks(axes[0, column], own, color).set_title(parameter_label(parameter), parse_math=False)
-        draw_rank_ecdf(axes[1, column], own, color)
+        drawing.draw_ranks(axes[0, column], own, color).set_title(parameter_label(parameter), parse_math=False)
+        drawing.draw_rank_ecdf(axes[1, column], own, color)
 
 
 def _measures(figure: Figure, recovery: pd.DataFrame, models: list[str]) -> None:
-    from holmes_fit.reporting.cohort.figures_recovery import draw_coverage, draw_measure
-    from holmes_fit.reporting.cohort.names import model_label
-
     axes = figure.subplots(len(models), 3, squeeze=False)
     for row, model in enumerate(models):
-        ax = draw_measure(axes[row, 0], recovery, "correlation", model, models)
+        ax = drawing.draw_measure(axes[row, 0], recovery, "correlation", model, models)
         ax.set_title("correlation with the truth")
         ax.set_ylabel(model_label(model), parse_math=False)
         ax.set_ylim(min(0.0, ax.get_ylim()[0]), 1.02)
-        ax = draw_measure(axes[row, 1], recovery, "variance_removed", model, models)
+        ax = drawing.draw_measure(axes[row, 1], recovery, "variance_removed", model, models)
         ax.set_title("prior variance removed")
         ax.set_ylim(min(0.0, ax.get_ylim()[0]), 1.02)
-        draw_coverage(axes[row, 2], recovery, model, models).set_title("coverage of 95% intervals")
+        drawing.draw_coverage(axes[row, 2], recovery, model, models).set_title("coverage of 95% intervals")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper right", ncols=4)
 
 
 def _confusion(figure: Figure, confusion: pd.DataFrame, criteria: list[str]) -> None:
-    from holmes_fit.reporting.cohort.figures_recovery import draw_confusion
-
     models = list(dict.fromkeys(confusion["truth"]))
     axes = figure.subplots(len(criteria), 2, squeeze=False, sharex=True, sharey=True)
     for row, criterion in enumerate(criteria):
         rows = confusion[confusion["criterion"] == criterion]
-        draw_confusion(axes[row, 0], rows, models).set_title(f"{criterion}: share chosen")
-        draw_confusion(axes[row, 1], rows, models, "inversion").set_title(f"{criterion}: P(truth | chosen)")
+        drawing.draw_confusion(axes[row, 0], rows, models).set_title(f"{criterion}: share chosen")
+        drawing.draw_confusion(axes[row, 1], rows, models, "inversion").set_title(f"{criterion}: P(truth | chosen)")
     for ax in axes.flat:
         ax.label_outer()
 
 
 def _power(figure: Figure, power: pd.DataFrame) -> None:
-    from holmes_fit.reporting.cohort.figures_recovery import draw_power
-    from holmes_fit.reporting.cohort.names import model_color, model_label
-
     pairs = list(dict.fromkeys(zip(power["model"], power["against"], strict=True)))
     model, against = next((pair for pair in pairs if pair == ("holmes", "flat")), pairs[0])
     rules = list(dict.fromkeys(power["rule"]))
     axes = figure.subplots(1, len(rules), squeeze=False)[0]
     own = power[(power["model"] == model) & (power["against"] == against)]
     for ax, rule in zip(axes, rules, strict=True):
-        draw_power(ax, own[own["rule"] == rule], "frequency", "{:.0%}".format, model_color(model)).set_title(rule)
+        drawing.draw_power(ax, own[own["rule"] == rule], "frequency", "{:.0%}".format, model_color(model)).set_title(
+            rule
+        )
     axes[0].set_ylabel(
         f"power to find {model_label(model)}\nmore frequent than {model_label(against)}", parse_math=False
     )

@@ -7,8 +7,7 @@ the estimates of people, pooled and separate.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +16,10 @@ from scipy.stats import truncnorm
 from holmes_fit.fitting.lattice.posterior import Posterior
 from holmes_fit.groups.pooling.draws import GroupDraws, People
 from holmes_fit.groups.pooling.lattices import Lattices, MergedAxis, merge
+from holmes_fit.groups.pooling.pool import pool_people
 from holmes_fit.groups.pooling.priors import GroupPrior, draw_prior, scaled
-from holmes_fit.groups.pooling.repeated import RepeatedGroup
 from holmes_fit.groups.pooling.sampling import Sampling
+from holmes_fit.runs.knowledge import Knowledge
 from holmes_fit.settings.spaces import FreeParameter, Space
 from holmes_fit.studies.recovery.shared_traces import SharedTraces, as_lattices
 from holmes_fit.trials.cohorts import Learner
@@ -62,58 +62,28 @@ def draw_people(
 
 @dataclass(frozen=True)
 class GroupCohort:
-    """One simulated cohort under its own model.
+    """One simulated cohort under its own model; most arrays are people x parameters."""
 
-    Parameters
-    ----------
-    rank
-        Quantities (mean, spread) x parameters: how many of ``RANKED`` draws are below the truth.
-    truth
-        People x parameters, on the scales of search.
-    separate, pooled
-        Likewise, posterior means under the fitting prior, and under the group.
-    separate_below, pooled_below
-        Likewise, the posterior probability below the truth.
-    evidence_error
-        The Monte Carlo error of each person's log evidence.
-    divergences, r_hat, ess
-        Of NUTS; ``ess`` is the smaller of bulk and tail.
-    """
-
-    rank: NDArray[np.int64]
-    truth: NDArray[np.float64]
-    separate: NDArray[np.float64]
-    pooled: NDArray[np.float64]
-    separate_below: NDArray[np.float64]
+    rank: NDArray[np.int64]  # quantities (mean, spread) x parameters: how many of ``RANKED`` draws are below the truth
+    truth: NDArray[np.float64]  # on the scales of search
+    separate: NDArray[np.float64]  # posterior means under the fitting prior
+    pooled: NDArray[np.float64]  # and under the group
+    separate_below: NDArray[np.float64]  # the posterior probability below the truth
     pooled_below: NDArray[np.float64]
-    evidence_error: NDArray[np.float64]
+    evidence_error: NDArray[np.float64]  # the Monte Carlo error of each person's log evidence
     divergences: int
     r_hat: float
-    ess: float
+    ess: float  # the smaller of bulk and tail
 
 
 @dataclass(frozen=True)
 class GroupStudy:
-    """Cohorts of one model; the group model is compiled once.
+    """Cohorts of one model."""
 
-    Parameters
-    ----------
-    traces
-        The model, and the trials that everyone sees.
-    people_each
-        In each cohort.
-    prior, sampling
-        Of the group model.
-    """
-
-    traces: SharedTraces
-    people_each: int = 8
+    traces: SharedTraces  # the model, and the trials that everyone sees
+    people_each: int = 8  # in each cohort
     prior: GroupPrior = field(default_factory=GroupPrior)
     sampling: Sampling = field(default_factory=lambda: Sampling(chains=2, tune=300, draws=500))
-
-    @cached_property
-    def sampler(self) -> RepeatedGroup:
-        return RepeatedGroup(self.prior, self.sampling)
 
     def draw_group(self, rng: np.random.Generator) -> GroupDraws:
         """Return one group from the prior."""
@@ -137,10 +107,11 @@ class GroupStudy:
         """Pool people who are fitted already, and hold what is found against the truth."""
         space = self.traces.space
         lattices = as_lattices(space.model.name, [f"s{i:02d}" for i in range(len(fits))], fits)
-        found = self.sampler(lattices, int(rng.integers(1 << 31)))
+        sampling = replace(self.sampling, seed=int(rng.integers(1 << 31)))
+        found = pool_people(lattices, prior=self.prior, sampling=sampling)
         under_group = People(lattices, found.draws.thinned(FOR_PEOPLE))
-        separate, separate_below = _against_truth(space.free, [fit.mass for fit in fits], truth)
-        pooled, pooled_below = _against_truth(space.free, [under_group.mass(i) for i in range(len(fits))], truth)
+        separate, separate_below = _against_truth(fits, truth)
+        pooled, pooled_below = _against_truth([Knowledge(space.free, mass) for mass in under_group.masses()], truth)
         return GroupCohort(
             rank=ranks(group, found.draws),
             truth=truth,
@@ -162,14 +133,12 @@ def ranks(truth: GroupDraws, draws: GroupDraws) -> NDArray[np.int64]:
 
 
 def _against_truth(
-    axes: Sequence[FreeParameter], masses: Sequence[NDArray[np.float64]], truth: NDArray[np.float64]
+    known: Sequence[Knowledge], truth: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return posterior means, and the posterior probability below the truth: people x parameters each."""
     mean, below = np.empty(truth.shape), np.empty(truth.shape)
-    for person, mass in enumerate(masses):
-        for number, axis in enumerate(axes):
-            marginal = mass.sum(axis=tuple(i for i in range(len(axes)) if i != number))
-            edges = axis.low + axis.spacing * np.arange(axis.nodes + 1)
-            mean[person, number] = marginal @ axis.positions
-            below[person, number] = np.interp(truth[person, number], edges, np.append(0.0, np.cumsum(marginal)))
+    for person, number in np.ndindex(truth.shape):
+        marginal = known[person].marginal(number)
+        mean[person, number] = marginal.moments[0]
+        below[person, number] = marginal.below(truth[person, number])
     return mean, below

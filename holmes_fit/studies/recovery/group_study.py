@@ -19,9 +19,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from holmes_fit._support.errors import HolmesFitError, Problems, Quoted
-from holmes_fit.fitting.plan import Plan
-from holmes_fit.groups.pooling.priors import GroupPrior
-from holmes_fit.groups.pooling.settings import prior_of
+from holmes_fit.fitting.request import Request
+from holmes_fit.groups.pooling.priors import GroupPrior, prior_of
 from holmes_fit.models.registry import Observer
 from holmes_fit.runs.folder import Run, open_run, read_run
 from holmes_fit.runs.records import Key
@@ -30,7 +29,6 @@ from holmes_fit.runs.workers.tasks import do_all
 from holmes_fit.settings.spaces import Space
 from holmes_fit.studies.recovery.calibration import SBC
 from holmes_fit.studies.recovery.group_calibration import RANKED, GroupCohort, GroupStudy
-from holmes_fit.studies.recovery.pooled import pooling_code
 from holmes_fit.studies.recovery.shared_traces import POOL, SharedTraces, node_traces
 from holmes_fit.trials.cohorts import Learner
 
@@ -41,19 +39,11 @@ FEWEST_SHARES = 2  # of the filters at a node are of different people, so that t
 
 
 @dataclass(frozen=True)
-class GroupPlan:
-    """How pooling is calibrated. Get one from :func:`plan_groups`, which checks it.
+class GroupSetup:
+    """How pooling is calibrated. Get one from :func:`set_up_groups`, which checks it."""
 
-    Parameters
-    ----------
-    fits
-        How everyone is fitted. Everyone sees the trials of the first person of its cohort.
-    cohorts
-        The number of groups of each model.
-    """
-
-    fits: Plan
-    cohorts: int
+    fits: Request  # how everyone is fitted; everyone sees the trials of the first person of its cohort
+    cohorts: int  # the number of groups of each model
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -83,21 +73,14 @@ class GroupPlan:
     def open(self, out: str | PathLike[str]) -> AbstractContextManager[Run]:
         """Open the folder of the study."""
         own = {"kind": KIND, "prior": asdict(self.prior), "cohorts": self.cohorts, "filters": POOL}
-        own["pooling"] = pooling_code()
         return open_run(out, identity={**self.fits.identity(), **own}, about={}, keys=self.keys)
 
 
-def plan_groups(fits: Plan, cohorts: int) -> GroupPlan:
-    """Plan cohorts on the trials of the first person.
-
-    Raises
-    ------
-    InputError
-        If no model has particles, or fits take more replicates than people can share from the pool of filters.
-    """
-    plan = GroupPlan(fits, cohorts)
+def set_up_groups(fits: Request, cohorts: int) -> GroupSetup:
+    """Set up cohorts on the trials of the first person; refuse models without particles, and too many replicates."""
+    setup = GroupSetup(fits, cohorts)
     problems = Problems()
-    if not plan.models:
+    if not setup.models:
         problems.add("argument groups", Quoted("no model with latent causes"), "at least one, such as flat or holmes")
     replicates = fits.preset.likelihood.replicates
     if replicates > POOL // FEWEST_SHARES:
@@ -105,7 +88,7 @@ def plan_groups(fits: Plan, cohorts: int) -> GroupPlan:
         advice = "Calibrate pooling with the default preset, or one of your own."
         problems.add("argument groups", Quoted(f"a preset with {replicates} replicates"), allowed, advice)
     problems.raise_if_any()
-    return plan
+    return setup
 
 
 def n_rows(space: Space) -> int:
@@ -122,7 +105,7 @@ def row_traces(task: tuple[Space, tuple[Learner, ...], Observer, int]) -> NDArra
 
 
 def carry_out_groups(
-    plan: GroupPlan,
+    setup: GroupSetup,
     run: Run,
     *,
     workers: int | None = None,
@@ -131,28 +114,20 @@ def carry_out_groups(
 ) -> None:
     """Do what is missing: the traces first, then the cohorts of one model after those of another.
 
-    Parameters
-    ----------
-    plan
-        What is to be done.
-    run
-        The folder of the study, open. Workers read traces from there, so those of a cluster must see it too.
-    workers, dask
-        As for :func:`holmes_fit.fit`.
-    done
-        Called after each piece of work, those of earlier times included.
+    Workers read traces from the folder of the study, so those of a cluster must see it too. ``done`` is called after
+    each piece of work, those of earlier times included.
     """
     for _ in range(len(run.manifest.keys) - len(run.progress().missing)):
         done()
     missing = run.progress().missing
-    rows = [key for key in plan.keys if key in missing and key[0] == TRACES]
-    tasks: list[Any] = [(plan.space(model), plan.learners, plan.fits.observer, int(row)) for _, model, row in rows]
+    rows = [key for key in setup.keys if key in missing and key[0] == TRACES]
+    tasks: list[Any] = [(setup.space(model), setup.learners, setup.fits.observer, int(row)) for _, model, row in rows]
     for key, p_hat in _results(row_traces, tasks, rows, workers, dask):
         run.save_record(key, {}, {"p_hat": p_hat})
         done()
-    cohorts = [key for key in plan.keys if key in missing and key[0] == COHORT]
+    cohorts = [key for key in setup.keys if key in missing and key[0] == COHORT]
     root = run.root.resolve()  # workers of a cluster may be at work in another folder
-    tasks = [(plan, root, model, int(number)) for _, model, number in cohorts]
+    tasks = [(setup, root, model, int(number)) for _, model, number in cohorts]
     for key, found in _results(_cohort, tasks, cohorts, workers, dask):
         facts = {"divergences": found.divergences, "r_hat": found.r_hat, "ess": found.ess}
         run.save_record(key, facts, {"rank": found.rank})
@@ -169,33 +144,33 @@ def _results(
             yield keys[number], result
 
 
-def _cohort(task: tuple[GroupPlan, Path, str, int]) -> GroupCohort:
+def _cohort(task: tuple[GroupSetup, Path, str, int]) -> GroupCohort:
     """Draw one group, simulate its people, fit and pool them."""
-    plan, root, model, number = task
-    study = _loaded(plan, root, model)
-    rng = np.random.default_rng([plan.fits.seed, plan.models.index(model), number])
+    setup, root, model, number = task
+    study = _loaded(setup, root, model)
+    rng = np.random.default_rng([setup.fits.seed, setup.models.index(model), number])
     return study.cohort(study.draw_group(rng), rng)
 
 
 _STUDIES: dict[str, GroupStudy] = {}  # in each process, the one that it works on: traces are large
 
 
-def _loaded(plan: GroupPlan, root: Path, model: str) -> GroupStudy:
+def _loaded(setup: GroupSetup, root: Path, model: str) -> GroupStudy:
     run = read_run(root)
     key = json.dumps([str(root), model, run.manifest.identity], sort_keys=True)  # a folder can be made anew
     if key not in _STUDIES:
         _STUDIES.clear()
-        p_hat = all_traces(run, plan, model)
-        settings, observer = plan.fits.preset.likelihood, plan.fits.observer
-        traces = SharedTraces(plan.space(model), plan.learners, p_hat, settings, observer)
-        _STUDIES[key] = GroupStudy(traces, prior=plan.prior)
+        p_hat = all_traces(run, setup, model)
+        settings, observer = setup.fits.preset.likelihood, setup.fits.observer
+        traces = SharedTraces(setup.space(model), setup.learners, p_hat, settings, observer)
+        _STUDIES[key] = GroupStudy(traces, prior=setup.prior)
     return _STUDIES[key]
 
 
-def all_traces(run: Run, plan: GroupPlan, model: str) -> NDArray[np.float64]:
+def all_traces(run: Run, setup: GroupSetup, model: str) -> NDArray[np.float64]:
     """Return p-hat at all nodes of a model's lattice, once its rows are done."""
     found = []
-    for row in range(n_rows(plan.space(model))):
+    for row in range(n_rows(setup.space(model))):
         record = run.load_record((TRACES, model, f"{row:03d}"))
         if record is None:
             raise HolmesFitError(f"The traces of {model} are damaged. Give the same command again.")
@@ -203,13 +178,13 @@ def all_traces(run: Run, plan: GroupPlan, model: str) -> NDArray[np.float64]:
     return np.concatenate(found)
 
 
-def group_ranks(plan: GroupPlan, run: Run) -> pd.DataFrame:
+def group_ranks(setup: GroupSetup, run: Run) -> pd.DataFrame:
     """Return ``sbc.csv`` for groups: a row for every cohort, parameter, and mean or spread."""
     rows: list[tuple[object, ...]] = []
     for record in run.records():
         if record.key[0] == COHORT:
             _, model, number = record.key
-            names = [axis.name for axis in plan.space(model).free]
+            names = [axis.name for axis in setup.space(model).free]
             rows += rank_rows(model, names, f"group{number}", np.asarray(record.arrays["rank"]))
     return pd.DataFrame(rows, columns=list(SBC))
 

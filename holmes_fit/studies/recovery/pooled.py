@@ -20,7 +20,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from holmes_fit._support.errors import InputError, Problem
-from holmes_fit._support.study_files import PACKAGE
 from holmes_fit.fitting.cohort import Fits
 from holmes_fit.groups.comparison.compare import shares_of
 from holmes_fit.groups.pooling.lattices import Lattices, load_lattices
@@ -30,8 +29,9 @@ from holmes_fit.groups.pooling.priors import GroupPrior
 from holmes_fit.groups.pooling.results import write_pooled
 from holmes_fit.groups.pooling.sampling import Sampling
 from holmes_fit.runs.folder import Run
+from holmes_fit.runs.identity import RESULTS_VERSION
 from holmes_fit.runs.records import Key, Record
-from holmes_fit.settings.populations import FEWEST_IN_GROUP
+from holmes_fit.settings.distributions import FEWEST_IN_GROUP
 from holmes_fit.studies.recovery.statistics import percentiles
 
 POOL, MIXTURE, EVERYONE = "pool", "mixture", "everyone"
@@ -48,34 +48,16 @@ def pooling_keys(models: Sequence[str]) -> list[Key]:
 
 @dataclass(frozen=True)
 class MixtureFound:
-    """What is kept of a mixture: frequencies of the models with 95% intervals, and who follows which.
-
-    Parameters
-    ----------
-    models, subjects
-        What the arrays are about.
-    probability
-        People x models.
-    frequency, lower, upper
-        By model.
-    exceedance, protected
-        By model, the probability that it is the most frequent, without and with the omnibus risk.
-    """
+    """What is kept of a mixture: frequencies of the models with 95% intervals, and who follows which."""
 
     models: tuple[str, ...]
     subjects: tuple[str, ...]
-    probability: NDArray[np.float64]
+    probability: NDArray[np.float64]  # people x models; what follows is by model
     frequency: NDArray[np.float64]
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
-    exceedance: NDArray[np.float64]
-    protected: NDArray[np.float64]
-
-
-def pooling_code() -> str:
-    """Return a digest of the code that pools people and counts models, on which no fit depends."""
-    files = [*sorted((PACKAGE / "groups" / "pooling").glob("*.py")), PACKAGE / "groups" / "comparison" / "omnibus.py"]
-    return _digest(*(path.read_bytes() for path in files))
+    exceedance: NDArray[np.float64]  # the probability that it is the most frequent
+    protected: NDArray[np.float64]  # the same with the omnibus risk
 
 
 def pool_study(
@@ -85,24 +67,14 @@ def pool_study(
     sampling: Sampling,
     done: Callable[[], None] = lambda: None,
 ) -> None:
-    """Compute all groups that are missing, or whose people were fitted otherwise since.
+    """Compute all groups that are missing, or whose people were fitted otherwise since; call ``done`` after each.
 
-    Parameters
-    ----------
-    run
-        The folder of the study, open.
-    fits
-        The fits of each cohort, by the model that simulated it.
-    prior, sampling
-        Of the models of groups.
-    done
-        Called after each group.
+    Fits are those of each cohort, by the model that simulated it.
     """
-    code = pooling_code().encode()
-    settings = repr((prior, replace(sampling, cores=None))).encode()
+    settings = repr((RESULTS_VERSION, prior, replace(sampling, cores=None))).encode()
     for kind, name in pooling_keys(list(fits)):
         own = list(fits.values()) if name == EVERYONE else [fits[name]]
-        inputs = _digest(code, settings, *(table for each in own for table in _tables(each)))
+        inputs = _digest(settings, *(table for each in own for table in _tables(each)))
         if not _is_up_to_date(run, (kind, name), inputs, fits):
             compute = _pool if kind == POOL else _mix
             try:
@@ -148,11 +120,11 @@ def _mix(models: Sequence[str], name: str, fits: Sequence[Fits], prior: GroupPri
         raise InputError([Problem("mixture", f"{people} people", f"at least {FEWEST_IN_GROUP} people")])
     mixture = mix_models(lattices, prior=prior, sampling=sampling)
     shares = shares_of(mixture)
-    lower, upper = np.transpose([percentiles(each) for each in shares.everyone.T])
+    lower, upper = np.transpose([percentiles(each) for each in shares.frequency.T])
     facts = {"models": list(models), "subjects": list(mixture.subjects), "warnings": mixture.warnings}
     return facts, {
         "probability": mixture.probability,
-        "frequency": shares.everyone.mean(axis=0),
+        "frequency": shares.frequency.mean(axis=0),
         "lower": lower,
         "upper": upper,
         "exceedance": shares.exceedance,
@@ -167,16 +139,9 @@ def _fitted_with_all(fits: Fits, model: str) -> Lattices:
 
 def _joined(lattices: Sequence[Lattices]) -> Lattices:
     """Return several cohorts as one."""
-    first = lattices[0]
-    return Lattices(
-        model=first.model,
-        subjects=tuple(subject for each in lattices for subject in each.subjects),
-        axes=first.axes,
-        log_likelihood=np.concatenate([each.log_likelihood for each in lattices]),
-        log_evidence=np.concatenate([each.log_evidence for each in lattices]),
-        log_evidence_error=np.concatenate([each.log_evidence_error for each in lattices]),
-        log_evidence_bias=np.concatenate([each.log_evidence_bias for each in lattices]),
-    )
+    arrays = ("log_likelihood", "log_evidence", "log_evidence_error", "log_evidence_bias")
+    joined: Any = {name: np.concatenate([getattr(each, name) for each in lattices]) for name in arrays}
+    return replace(lattices[0], subjects=tuple(who for each in lattices for who in each.subjects), **joined)
 
 
 # --------------------------------------------------------------------------------------------------------- reading
@@ -196,7 +161,7 @@ def pooled_table(run: Run, model: str, fits: Fits) -> pd.DataFrame | None:
     """Return ``pooled.csv`` of a cohort, or nothing if it was not pooled."""
     if _computed(run, (POOL, model)) is None:
         return None
-    table = fits.run.read_table(POOLED_TABLE, ("subject", "model", "parameter"))
+    table = fits.run.read_table(POOLED_TABLE)
     return table[table["model"] == model]
 
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from holmes_fit.models.filters.draws import stream_key
+from holmes_fit.runs.schema import of
 from holmes_fit.studies.recovery.statistics import percentiles
 
 FREQUENCIES = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
@@ -31,7 +32,7 @@ CHUNK = 2_000_000  # numbers held at a time
 PROTECTED = "protected exceedance above .95"
 INTERVAL = "95% interval above .5"
 RULES = {PROTECTED: 0.95, INTERVAL: 0.975}  # of the protected exceedance; of the share of the posterior above one half
-POWER = ("model", "against", "group_size", "frequency", "rule", "power", "lower", "upper")
+POWER = of("power.csv").columns
 
 
 def power_table(
@@ -42,19 +43,9 @@ def power_table(
 ) -> pd.DataFrame:
     """Return ``power.csv``: for every pair of models, how often one is found to be the more frequent.
 
-    Parameters
-    ----------
-    log_evidence
-        By the model that people follow, people x models.
-    seed
-        Chooses the groups.
-    sizes, frequencies
-        How large groups are, and how frequent the model truly is. At .5, power is the rate of false alarms.
-
-    Notes
-    -----
-    Of two models, it is HOLMES that is to be found, and otherwise the one that was named later. Intervals are for the
-    simulated people: they are drawn anew, with replacement, before groups are drawn from them.
+    Log evidences, people x models, are by the model that people follow. Of two models, it is HOLMES that is to be
+    found, and otherwise the one that was named later. At a true frequency of .5, power is the rate of false alarms.
+    Intervals are for the simulated people: they are drawn anew, with replacement, before groups are drawn from them.
     """
     rows: list[tuple[object, ...]] = []
     for other, model in _pairs(list(log_evidence)):
@@ -91,13 +82,9 @@ def without_noise(shares: NDArray[np.float64], n: int) -> NDArray[np.float64]:
 def judged(log_bayes_factor: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
     """Return for each group and rule how probable it is that the model is the more frequent one.
 
-    By the rule ``INTERVAL`` it is the share of the frequency's posterior above one half, by ``PROTECTED`` the same when
-    chance is allowed for: with the omnibus risk, both models are equally probable.
-
-    Parameters
-    ----------
-    log_bayes_factor
-        Groups x people: of the model, against the only other one.
+    Log Bayes factors against the only other model are groups x people. By the rule ``INTERVAL`` it is the share of the
+    frequency's posterior above one half, by ``PROTECTED`` the same when chance is allowed for: with the omnibus risk,
+    both models are equally probable.
     """
     return _judged(_log_likelihood(log_bayes_factor).sum(axis=-2))
 

@@ -55,15 +55,7 @@ def node_traces(
 
 
 class FilterPool:
-    """The filters at all nodes of a lattice, run when they are first asked for.
-
-    Parameters
-    ----------
-    space, learners, observer
-        As for :func:`node_traces`.
-    filters
-        At each node.
-    """
+    """The filters at all nodes of a lattice, run when they are first asked for."""
 
     def __init__(self, space: Space, learners: Sequence[Learner], filters: int, observer: Observer | None = None):
         self._space, self._learners, self._observer = space, learners, observer
@@ -78,18 +70,12 @@ class FilterPool:
 
 @dataclass(frozen=True, kw_only=True)
 class SharedTask(Task):
-    """One person and one model, with traces that are there already.
+    """One person and one model, with traces that are there already."""
 
-    Parameters
-    ----------
-    p_hat
-        Nodes of the learning parameters x filters x trials of all learners in turn.
-    order
-        Nodes x filters: in which order this person takes the filters of each node.
-    """
-
-    p_hat: NDArray[np.float64] | FilterPool
-    order: NDArray[np.intp]
+    p_hat: (
+        NDArray[np.float64] | FilterPool
+    )  # nodes of the learning parameters x filters x trials of all learners in turn
+    order: NDArray[np.intp]  # nodes x filters: in which order this person takes the filters of each node
 
     def traces(self, position: NDArray[np.float64], replicates: Replicates) -> Traces:
         """Return the person's own choice of filters at a node, which their number says: every node has its own."""
@@ -102,27 +88,13 @@ class SharedTask(Task):
 
 @dataclass(frozen=True)
 class SharedTraces:
-    """One trial sequence, and what one model's filters predict at every node of its lattice.
-
-    Parameters
-    ----------
-    space
-        The model, and what is free.
-    learners
-        The trials.
-    p_hat
-        Nodes x filters x trials of all learners in turn.
-    settings
-        How many replicates a fit takes.
-    observer
-        How filters are run, of people and of fits alike.
-    """
+    """One trial sequence, and what one model's filters predict at every node of its lattice."""
 
     space: Space
     learners: tuple[Learner, ...]
-    p_hat: NDArray[np.float64] | FilterPool
-    settings: LikelihoodSettings
-    observer: Observer = field(default_factory=Observer)
+    p_hat: NDArray[np.float64] | FilterPool  # nodes x filters x trials of all learners in turn
+    settings: LikelihoodSettings  # how many replicates a fit takes
+    observer: Observer = field(default_factory=Observer)  # of people and of fits alike
 
     def fit(self, learners: tuple[Learner, ...], rng: np.random.Generator) -> Posterior:
         """Compute the posterior of a person with these trials, as a fit does."""

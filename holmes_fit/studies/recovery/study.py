@@ -4,137 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, ClassVar
 
 import pandas as pd
 
-from holmes_fit._support.errors import HolmesFitError, InputError, Problem, plain
-from holmes_fit._support.progress import OnProgress, watched
-from holmes_fit.fitting.cohort import Fits, carry_out, check_workers, lost_text, read_fits
+from holmes_fit._support.errors import InputError, Problem
+from holmes_fit._support.progress import OnProgress, Watched
+from holmes_fit.fitting.cohort import Fits, check_workers, do_in
 from holmes_fit.groups.pooling.sampling import Sampling
 from holmes_fit.models.registry import Observer
 from holmes_fit.runs.folder import HasRun, Run, read_run, run_of
-from holmes_fit.runs.results import RunResults
+from holmes_fit.runs.manifest import MANIFEST
+from holmes_fit.runs.records import Key
 from holmes_fit.runs.workers.pool import Failure
 from holmes_fit.settings.preset import Preset
 from holmes_fit.studies.recovery.calibration import person_ranks, sbc_summary
 from holmes_fit.studies.recovery.choosing import confusion_table, evidences_of, model_table
+from holmes_fit.studies.recovery.cohorts import Tally, cohort_folder, fit_cohorts, size_of, write_text
 from holmes_fit.studies.recovery.estimates import error_table, people_table, recovery_table
 from holmes_fit.studies.recovery.figures import draw_figures
-from holmes_fit.studies.recovery.group_study import GroupPlan, carry_out_groups, group_notes, group_ranks
-from holmes_fit.studies.recovery.plan import KIND, RecoveryPlan, plan_recovery
+from holmes_fit.studies.recovery.findings import in_words
+from holmes_fit.studies.recovery.group_study import GroupSetup, carry_out_groups, group_ranks
 from holmes_fit.studies.recovery.pooled import EVERYONE, mixture_of, pool_study, pooled_table, pooling_keys
 from holmes_fit.studies.recovery.power import power_table
+from holmes_fit.studies.recovery.results import GROUPS, SUMMARY, Recovery
+from holmes_fit.studies.recovery.setup import RecoverySetup, set_up_recovery
 from holmes_fit.studies.recovery.truths import truth_table
-from holmes_fit.studies.recovery.words import in_words
 from holmes_fit.trials.cohorts import Cohort
 from holmes_fit.trials.protocols.schema import Protocol
 
 FOLDER = "recovery"  # within the run that a study is about
-GROUPS = "groups"  # within the study
-SUMMARY = "recovery_summary.txt"
-TEXT = (
-    *("subject", "model", "parameter", "like", "scale", "at_bound", "warning", "estimator", "measure", "parameter_a"),
-    *("parameter_b", "criterion", "chosen", "against", "rule", "level", "unit", "verdict"),
-)
-
-
-@dataclass(frozen=True)
-class Recovery(RunResults):
-    """A recovery study, in its folder. Tables are read from there when they are asked for.
-
-    Parameters
-    ----------
-    run
-        The folder of the study.
-    """
-
-    text_columns: ClassVar = TEXT
-
-    @property
-    def models(self) -> tuple[str, ...]:
-        """The models, each of which has simulated people and fitted everyone."""
-        identity: Any = self.run.manifest.identity
-        return tuple(identity["models"])
-
-    @property
-    def follows_prior(self) -> dict[str, bool]:
-        """By model, whether truths are drawn from the fitting prior, so that calibration can be judged."""
-        about: Any = self.run.manifest.about
-        return dict(about["follows_prior"])
-
-    def fits(self, model: str) -> Fits:
-        """Return the fits of the people who follow a model, with all models."""
-        return read_fits(cohort_folder(self.folder, model))
-
-    @property
-    def truth(self) -> pd.DataFrame:
-        """``truth.csv``: a row for each simulated person and parameter."""
-        return self._table("truth.csv")
-
-    @property
-    def people(self) -> pd.DataFrame:
-        """``recovery_people.csv``: truth and estimates, a row for each person and parameter."""
-        return self._table("recovery_people.csv")
-
-    @property
-    def parameters(self) -> pd.DataFrame:
-        """``recovery.csv``: how well parameters are recovered, a row for each estimator and measure."""
-        return self._table("recovery.csv")
-
-    @property
-    def error_correlations(self) -> pd.DataFrame:
-        """``error_correlations.csv``: which errors go together."""
-        return self._table("error_correlations.csv")
-
-    @property
-    def confusion(self) -> pd.DataFrame:
-        """``confusion.csv``: which model is chosen for people who follow a model."""
-        return self._table("confusion.csv", "truth")
-
-    @property
-    def model_recovery(self) -> pd.DataFrame:
-        """``model_recovery.csv``: which model wins over all people who follow one."""
-        return self._table("model_recovery.csv", "truth")
-
-    @property
-    def power(self) -> pd.DataFrame:
-        """``power.csv``: how often a model is found to be the more frequent one."""
-        return self._table("power.csv")
-
-    @property
-    def sbc(self) -> pd.DataFrame:
-        """``sbc.csv``: ranks of truths among posterior draws."""
-        return self._table("sbc.csv")
-
-    @property
-    def sbc_summary(self) -> pd.DataFrame:
-        """``sbc_summary.csv``: whether these ranks are uniform."""
-        return self._table("sbc_summary.csv")
-
-    @property
-    def summary(self) -> str:
-        """``recovery_summary.txt``: what came of the study, in words."""
-        return (self.folder / SUMMARY).read_text(encoding="utf-8")
-
-    @property
-    def group_notes(self) -> list[str]:
-        """What must be known of the groups by which pooling was calibrated; nothing if all went well."""
-        folder = self.folder / GROUPS
-        return group_notes(read_run(folder)) if (folder / "manifest.json").exists() else []
-
-    @property
-    def figures(self) -> list[Path]:
-        """The figures."""
-        return sorted((self.folder / "figures").glob("*.png"))
-
-
-def cohort_folder(folder: Path, model: str) -> Path:
-    """Return the run folder of the people who follow a model."""
-    return folder / f"from_{model}"
 
 
 def recover(
@@ -154,7 +54,7 @@ def recover(
     sampling: Sampling | None = None,
     workers: int | None = None,
     dask: str | None = None,
-    progress: OnProgress | bool = True,
+    progress: Watched = True,
 ) -> Recovery:
     """Simulate people, fit them, and compare what was found with the truth.
 
@@ -221,7 +121,7 @@ def recover(
     """
     check_workers(workers, dask)
     folder = default_folder(out, from_run)
-    plan = plan_recovery(
+    setup = set_up_recovery(
         protocol,
         like=like,
         from_run=from_run,
@@ -235,11 +135,8 @@ def recover(
         observer=observer,
         sampling=sampling,
     )
-    with plan.open(folder) as run, watched(progress, "recovering") as told:
-        lost = carry_out_study(plan, run, workers=workers, dask=dask, progress=told)
-    if lost:
-        raise HolmesFitError(lost_text(lost))
-    return Recovery(run)
+    names = ("recover", "recovering")
+    return Recovery(do_in(folder, setup, carry_out_study, names, progress, workers=workers, dask=dask))
 
 
 def default_folder(
@@ -253,139 +150,77 @@ def default_folder(
     return run_of(from_run).root / FOLDER
 
 
-def read_recovery(folder: str | PathLike[str]) -> Recovery:
-    """Return the recovery study in a folder.
-
-    Raises
-    ------
-    InputError
-        If the folder holds none.
-
-    Examples
-    --------
-    >>> import holmes_fit as hf
-    >>> study = hf.read_recovery("runs/pilot/recovery")
-    >>> study.models
-    ('flat', 'holmes')
-    >>> sorted(study.parameters["estimator"].unique())
-    ['map', 'mean', 'ml', 'pooled']
-    """
-    run = read_run(folder)
-    if run.manifest.identity.get("kind") != KIND:
-        where = f"folder {plain(str(folder), limit=200)}"
-        raise InputError([Problem(where, "a run of something else", "a study of holmes-fit recover")])
-    return Recovery(run)
-
-
 def carry_out_study(
-    plan: RecoveryPlan,
+    setup: RecoverySetup,
     run: Run,
     *,
     workers: int | None = None,
     dask: str | None = None,
     progress: OnProgress | None = None,
-) -> dict[tuple[str, ...], Failure]:
-    """Do what is missing of a study, then write all tables and figures.
+) -> dict[Key, Failure]:
+    """Do what is missing of a study, then write all tables and figures; return the fits whose processes died.
 
-    Parameters
-    ----------
-    plan
-        What is to be done.
-    run
-        The folder of the study, open.
-    workers, dask, progress
-        As for :func:`recover`.
-
-    Returns
-    -------
-    dict
-        The fits whose processes died. Then there are no tables.
+    If there are any, there are no tables.
     """
-    if plan.groups is not None:
-        with plan.groups.open(run.root / GROUPS):
+    if setup.groups is not None:
+        with setup.groups.open(run.root / GROUPS):
             pass  # another number of groups is refused here, and not after all the fits
-    run.write_table("truth.csv", truth_table(plan.everyone))
-    told = _Told(plan, progress)
-    fits: dict[str, Fits] = {}
-    lost: dict[tuple[str, ...], Failure] = {}
-    for model, own in plan.fits.items():
-        with own.open(cohort_folder(run.root, model), "holmes-fit recover") as cohort:
-            missing = cohort.progress().missing
-            lost |= carry_out(own, cohort, missing, workers=workers, dask=dask, progress=told.fits_of(model))
-        fits[model] = Fits(cohort)
+    run.write_table("truth.csv", truth_table(setup.everyone))
+    of_groups = 0 if setup.groups is None else len(setup.groups.keys)
+    tally = Tally(progress, size_of(setup.fits) + len(pooling_keys(setup.models)) + of_groups)
+    fits, lost = fit_cohorts(setup.fits, run.root, "holmes-fit recover", tally, workers, dask)
     if lost:
         return lost
     with ExitStack() as stack:  # pooling writes into the folders of the cohorts
-        for model, own in plan.fits.items():
+        for model, own in setup.fits.items():
             stack.enter_context(own.open(cohort_folder(run.root, model)))
-        pool_study(run, fits, plan.prior, plan.sampling, told.group_done)
-    ranks_of_groups = _calibrate_groups(plan, run, workers, dask, told)
-    write_tables(plan, run, fits, ranks_of_groups)
+        pool_study(run, fits, setup.prior, setup.sampling, tally.one)
+    ranks_of_groups = _calibrate_groups(setup, run, workers, dask, tally)
+    write_tables(setup, run, fits, ranks_of_groups)
     draw_figures(Recovery(run))
-    with run.writing(SUMMARY) as path:
-        path.write_text(in_words(Recovery(run)) + "\n", encoding="utf-8")
+    write_text(run, SUMMARY, in_words(Recovery(run)))
     return {}
 
 
 def _calibrate_groups(
-    plan: RecoveryPlan, run: Run, workers: int | None, dask: str | None, told: _Told
+    setup: RecoverySetup, run: Run, workers: int | None, dask: str | None, tally: Tally
 ) -> pd.DataFrame | None:
     folder = run.root / GROUPS
-    if plan.groups is None:
-        return _groups_of_before(plan, folder) if (folder / "manifest.json").exists() else None
-    with plan.groups.open(folder) as own:
-        carry_out_groups(plan.groups, own, workers=workers, dask=dask, done=told.group_done)
-        return group_ranks(plan.groups, own)
+    if setup.groups is None:
+        return _groups_of_before(setup, folder) if (folder / MANIFEST).exists() else None
+    with setup.groups.open(folder) as own:
+        carry_out_groups(setup.groups, own, workers=workers, dask=dask, done=tally.one)
+        return group_ranks(setup.groups, own)
 
 
-def _groups_of_before(plan: RecoveryPlan, folder: Path) -> pd.DataFrame | None:
+def _groups_of_before(setup: RecoverySetup, folder: Path) -> pd.DataFrame | None:
     """Return the ranks of groups that were asked for when the same study was made before, if all of them are there."""
     own = read_run(folder)
-    return None if own.progress().missing else group_ranks(GroupPlan(next(iter(plan.fits.values())), 0), own)
-
-
-class _Told:
-    """Adds up what is done in several cohorts, and then the groups."""
-
-    def __init__(self, plan: RecoveryPlan, progress: OnProgress | None):
-        self._progress = progress or (lambda done, total: None)
-        self._sizes = {model: len(list(own.keys)) for model, own in plan.fits.items()}
-        self._n_fits = sum(self._sizes.values())
-        self._groups_done = 0
-        of_groups = 0 if plan.groups is None else len(plan.groups.keys)
-        self._total = self._n_fits + len(pooling_keys(plan.models)) + of_groups
-
-    def fits_of(self, model: str) -> OnProgress:
-        before = sum(self._sizes[name] for name in list(self._sizes)[: list(self._sizes).index(model)])
-        return lambda done, _: self._progress(before + done, self._total)
-
-    def group_done(self) -> None:
-        self._groups_done += 1
-        self._progress(self._n_fits + self._groups_done, self._total)
+    return None if own.progress().missing else group_ranks(GroupSetup(next(iter(setup.fits.values())), 0), own)
 
 
 def write_tables(
-    plan: RecoveryPlan, run: Run, fits: Mapping[str, Fits], ranks_of_groups: pd.DataFrame | None = None
+    setup: RecoverySetup, run: Run, fits: Mapping[str, Fits], ranks_of_groups: pd.DataFrame | None = None
 ) -> None:
     """Compare everything with the truth, and write the tables of a study."""
     people = pd.concat(
-        [people_table(plan.truths[model], own, pooled_table(run, model, own)) for model, own in fits.items()],
+        [people_table(setup.truths[model], own, pooled_table(run, model, own)) for model, own in fits.items()],
         ignore_index=True,
     )
-    ranks = [person_ranks(plan.truths[model], own, plan.seed) for model, own in fits.items()]
-    tests = [sbc_summary(pd.concat(ranks), plan.follows_prior)]
+    ranks = [person_ranks(setup.truths[model], own, setup.seed) for model, own in fits.items()]
+    tests = [sbc_summary(pd.concat(ranks), setup.follows_prior)]
     if ranks_of_groups is not None:  # they are drawn from the prior of the group model, wherever people come from
         ranks.append(ranks_of_groups)
         tests.append(sbc_summary(ranks_of_groups))
-    evidence = {model: evidences_of(own, plan.models) for model, own in fits.items()}
-    mixtures = {model: mixture_of(run, model) for model in plan.models}
+    evidence = {model: evidences_of(own, setup.models) for model, own in fits.items()}
+    mixtures = {model: mixture_of(run, model) for model in setup.models}
     tables = {
         "recovery_people.csv": people,
-        "recovery.csv": recovery_table(people, plan.seed),
-        "error_correlations.csv": error_table(people, plan.seed),
-        "confusion.csv": confusion_table(fits, mixture_of(run, EVERYONE), plan.seed),
-        "model_recovery.csv": model_table(fits, mixtures, plan.seed),
-        "power.csv": power_table(evidence, plan.seed),
+        "recovery.csv": recovery_table(people, setup.seed),
+        "error_correlations.csv": error_table(people, setup.seed),
+        "confusion.csv": confusion_table(fits, mixture_of(run, EVERYONE), setup.seed),
+        "model_recovery.csv": model_table(fits, mixtures, setup.seed),
+        "power.csv": power_table(evidence, setup.seed),
         "sbc.csv": pd.concat(ranks, ignore_index=True),
         "sbc_summary.csv": pd.concat(tests, ignore_index=True),
     }

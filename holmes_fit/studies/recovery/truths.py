@@ -12,39 +12,27 @@ import pandas as pd
 from holmes_fit._support.errors import Problems, check_kind, nearest
 from holmes_fit.models.filters.draws import stream_key
 from holmes_fit.models.registry import MODELS, Model
-from holmes_fit.runs.folder import Run
-from holmes_fit.settings.populations import Population, parse_population
+from holmes_fit.runs.fitted import FittedRun
+from holmes_fit.settings.distributions import Distribution, parse_population
+from holmes_fit.settings.entries import parameters_of
 from holmes_fit.settings.spaces import FreeParameter, Space
-from holmes_fit.studies.simulation.plan import parameters_of
 
 Origin = Literal["prior", "population", "posterior"]  # where truths come from
 
 
 @dataclass(frozen=True)
 class Truth:
-    """Someone to be simulated.
+    """Someone to be simulated."""
 
-    Parameters
-    ----------
-    subject
-        A name that nobody else in the study has; all draws depend on it and the seed.
-    model
-        The name of the model that makes the choices.
-    values
-        All parameters of the model and of the response rule, natural values.
-    like
-        Whose trials the person sees; empty if they are generated.
-    """
-
-    subject: str
-    model: str
-    values: Mapping[str, float]
-    like: str = ""
+    subject: str  # that nobody else in the study has; all draws depend on it and the seed
+    model: str  # which makes the choices
+    values: Mapping[str, float]  # all parameters of the model and of the response rule, natural values
+    like: str = ""  # whose trials the person sees, unless they are generated
 
 
 def check_population(
     population: Mapping[str, float | str], models: Sequence[Model], problems: Problems
-) -> dict[str, Population]:
+) -> dict[str, Distribution]:
     """Return how given parameters are spread over simulated people; a parameter must belong to one of the models."""
     if not check_kind("population", population, Mapping, "values by parameter, such as {'alpha': 1.0}", problems):
         return {}
@@ -58,14 +46,14 @@ def check_population(
     return found
 
 
-def follows_prior(space: Space, population: Mapping[str, Population]) -> bool:
+def follows_prior(space: Space, population: Mapping[str, Distribution]) -> bool:
     """Say whether truths are distributed as the fit takes them to be; then intervals and ranks must be calibrated."""
     free = {axis.name: axis.prior for axis in space.free}
     for name in [parameter.name for parameter in parameters_of(space.model)]:
         given = population.get(name)
         if given is None:
             continue
-        if name in space.tied or given != free.get(name, Population("fixed", space.fixed.get(name, np.nan))):
+        if name in space.tied or given != free.get(name, Distribution("fixed", space.fixed.get(name, np.nan))):
             return False
     return True
 
@@ -75,29 +63,19 @@ def draw_truths(
     n: int,
     *,
     seed: int,
-    population: Mapping[str, Population] | None = None,
+    population: Mapping[str, Distribution] | None = None,
     like: Sequence[str] = (),
 ) -> list[Truth]:
-    """Draw people who follow one model.
+    """Draw people who follow one model; the first ones are the same for any larger number.
 
-    Parameters
-    ----------
-    space
-        The model; its free parameters are drawn from their priors between their bounds, the others have their values.
-    n
-        The number of people. The first ones are the same for any larger number.
-    seed
-        Chooses all draws.
-    population
-        Parameters that are drawn otherwise.
-    like
-        Whose trials they see, in turn; nobody's if they are generated.
+    Free parameters are drawn from their priors between their bounds unless ``population`` says otherwise. ``like`` is
+    whose trials they see, in turn.
     """
     given = population or {}
     found = []
     for number, subject in enumerate(_names(space.model.name, n)):
         free = {axis.name: _drawn(axis, given, seed, subject) for axis in space.free}
-        values = _complete(space, free)
+        values = space.values(free)
         for name in values:
             if name in given and name not in free:
                 values[name] = given[name].draw(_rng(seed, subject, name))
@@ -105,65 +83,38 @@ def draw_truths(
     return found
 
 
-def _drawn(axis: FreeParameter, population: Mapping[str, Population], seed: int, subject: str) -> float:
+def _drawn(axis: FreeParameter, population: Mapping[str, Distribution], seed: int, subject: str) -> float:
     rng = _rng(seed, subject, axis.name)
     given = population.get(axis.name)
     return float(axis.draw(rng, 1)[0]) if given is None or given == axis.prior else given.draw(rng)
 
 
-def posterior_truths(run: Run, space: Space, n: int, *, seed: int) -> list[Truth]:
+def posterior_truths(fitted: FittedRun, model: str, n: int | None, *, seed: int) -> list[Truth]:
     """Draw people from a fitted run: everyone in turn, each time with another draw from their own posterior.
 
     Posterior draws differ between people by as much as the people may truly differ; medians would be too much alike.
-
-    Parameters
-    ----------
-    run
-        The run folder of a fit with the model of ``space``.
-    space
-        The model, and what was free.
-    n, seed
-        See :func:`draw_truths`.
+    There are as many as were fitted unless another number is asked for.
     """
-    model = space.model.name
-    posteriors = {}
-    for key in run.manifest.keys:
-        record = run.load_record(key) if key[0] == model else None
-        if record is not None and not record.error:
-            posteriors[key[1]] = record.arrays["draws"]
-    people = list(posteriors)
+    space, draws = fitted.space(model), fitted.draws(model)
+    people = len(draws.subjects)
     found = []
-    for number, subject in enumerate(_names(model, n)):
-        like = people[number % len(people)]
-        draws = posteriors[like]
-        chosen = draws[_rng(seed, subject, "posterior").integers(len(draws))]
-        free = {axis.name: float(value) for axis, value in zip(space.free, chosen, strict=True)}
-        found.append(Truth(subject, model, _complete(space, free), like))
+    for number, subject in enumerate(_names(model, people if n is None else n)):
+        own = draws.values[number % people]
+        chosen = own[_rng(seed, subject, "posterior").integers(len(own))]
+        free = dict(zip(draws.parameters, chosen.tolist(), strict=True))
+        found.append(Truth(subject, model, space.values(free), draws.subjects[number % people]))
     return found
 
 
 def truth_table(truths: Sequence[Truth]) -> pd.DataFrame:
     """Return the truth for people: a row a person and parameter, the natural value and that on the scale of search."""
-    rows = []
-    for truth in truths:
-        for parameter in parameters_of(MODELS[truth.model]):
-            value = truth.values[parameter.name]
-            rows.append(
-                {
-                    "subject": truth.subject,
-                    "model": truth.model,
-                    "parameter": parameter.name,
-                    "value": value,
-                    "on_scale": float(parameter.to_scale(value)),
-                    "like": truth.like,
-                }
-            )
+    rows = [
+        (truth.subject, truth.model, each.name, value, float(each.to_scale(value)), truth.like)
+        for truth in truths
+        for each in parameters_of(MODELS[truth.model])
+        for value in [truth.values[each.name]]
+    ]
     return pd.DataFrame(rows, columns=["subject", "model", "parameter", "value", "on_scale", "like"])
-
-
-def _complete(space: Space, free: Mapping[str, float]) -> dict[str, float]:
-    values = space.model_values(free)
-    return values if space.model.predicts_choices else values | space.response_values(free)
 
 
 def _names(model: str, n: int) -> list[str]:

@@ -20,7 +20,8 @@ from holmes_fit._support.csv_tables import write_table
 from holmes_fit.models.filters.draws import stream_key
 from holmes_fit.models.registry import MODELS, Model, Observer
 from holmes_fit.models.responses import choice_probability, response_parameters
-from holmes_fit.studies.simulation.plan import GROUP, Person, Plan, make_plan, parameters_of
+from holmes_fit.settings.entries import parameters_of
+from holmes_fit.studies.simulation.setup import GROUP, Person, Setup, set_up
 from holmes_fit.trials.cohorts import Cohort, Learner, build_cohort
 from holmes_fit.trials.protocols.generators import generate_trials
 from holmes_fit.trials.protocols.schema import Protocol
@@ -31,16 +32,7 @@ SOURCE = "source"  # the column that marks a file as simulated, unless the proto
 
 @dataclass(frozen=True)
 class Simulation:
-    """A simulated cohort and how it came about.
-
-    Parameters
-    ----------
-    cohort
-        As if it had been read from a file.
-    truth
-        One row a person: ``subject``, ``group`` if there are any, ``model``, every parameter (empty where the person's
-        model does not have it), the seed, and the settings of the observer.
-    """
+    """A simulated cohort and how it came about."""
 
     cohort: Cohort
     truth: pd.DataFrame
@@ -71,7 +63,7 @@ def simulate(
         The number of people.
     values
         Parameters of the model and of the response rule by name: a number, or a population such as
-        ``"lognormal:0.8,0.5"`` (see :mod:`holmes_fit.settings.populations`). ``"patients.omega"`` holds for the group
+        ``"lognormal:0.8,0.5"`` (see :mod:`holmes_fit.settings.distributions`). ``"patients.omega"`` holds for the group
         ``patients`` only. Those left out have their defaults.
     mix
         Instead of one model, several with their shares, which add up to 1: each person's model is drawn.
@@ -98,17 +90,17 @@ def simulate(
     >>> simulation.truth["alpha"].tolist()
     [0.5, 0.5]
     """
-    plan, people = make_plan(protocol, model, subjects, values, mix, groups, missed, seed, observer)
+    setup, people = set_up(protocol, model, subjects, values, mix, groups, missed, seed, observer)
     trials, truth = [], []
     for done, person in enumerate(people, start=1):
-        person_model = _drawn_model(plan, person)
-        person_values = _drawn_values(plan, person, person_model)
-        trials.append(_answered(plan, person, person_model, person_values))
-        truth.append(_truth(plan, person, person_model, person_values))
+        person_model = _drawn_model(setup, person)
+        person_values = _drawn_values(setup, person, person_model)
+        trials.append(_answered(setup, person, person_model, person_values))
+        truth.append(_truth(setup, person, person_model, person_values))
         if progress is not None:
             progress(done, len(people))
     table = pd.concat(trials, ignore_index=True)
-    cohort = build_cohort(table, plan.protocol, _subject_table(table, plan.protocol))
+    cohort = build_cohort(table, setup.protocol, _subject_table(table, setup.protocol))
     return Simulation(cohort, pd.DataFrame(truth))
 
 
@@ -119,50 +111,50 @@ def write_simulation(simulation: Simulation, trials: Path, truth: Path) -> None:
         write_table(simulation.truth, second)
 
 
-def _rng(plan: Plan, person: Person, purpose: str) -> np.random.Generator:
-    return np.random.default_rng(int(stream_key(plan.seed, f"simulate/{person.number}/{purpose}")))
+def _rng(setup: Setup, person: Person, purpose: str) -> np.random.Generator:
+    return np.random.default_rng(int(stream_key(setup.seed, f"simulate/{person.number}/{purpose}")))
 
 
-def _drawn_model(plan: Plan, person: Person) -> Model:
-    names = list(plan.shares)
-    position = np.searchsorted(np.cumsum(list(plan.shares.values())), _rng(plan, person, "model").random(), "right")
+def _drawn_model(setup: Setup, person: Person) -> Model:
+    names = list(setup.shares)
+    position = np.searchsorted(np.cumsum(list(setup.shares.values())), _rng(setup, person, "model").random(), "right")
     return MODELS[names[min(int(position), len(names) - 1)]]
 
 
-def _drawn_values(plan: Plan, person: Person, model: Model) -> dict[str, float]:
-    populations = plan.populations[person.group]
+def _drawn_values(setup: Setup, person: Person, model: Model) -> dict[str, float]:
+    populations = setup.populations[person.group]
     return {
-        parameter.name: populations[parameter.name].draw(_rng(plan, person, f"parameter {parameter.name}"))
+        parameter.name: populations[parameter.name].draw(_rng(setup, person, f"parameter {parameter.name}"))
         if parameter.name in populations
         else parameter.default
         for parameter in parameters_of(model)
     }
 
 
-def _answered(plan: Plan, person: Person, model: Model, values: Mapping[str, float]) -> pd.DataFrame:
+def _answered(setup: Setup, person: Person, model: Model, values: Mapping[str, float]) -> pd.DataFrame:
     """Return one person's trials with their choices."""
-    protocol = plan.protocol
-    trials = generate_trials(protocol, _rng(plan, person, "trials"))
+    protocol = setup.protocol
+    trials = generate_trials(protocol, _rng(setup, person, "trials"))
     trials["subject"] = person.name
     if person.group is not None:
         trials[GROUP] = person.group
     if SOURCE not in trials and SOURCE not in protocol.required_columns:
         trials[SOURCE] = "simulated"
-    is_missed = _missed(plan, person, len(trials))
+    is_missed = _missed(setup, person, len(trials))
     trials["outcome"] = trials["outcome"].astype("Int8")
     if protocol.columns.correct is not None:  # such a file cannot tell the outcome of a trial without an answer
         trials["feedback"] = trials["feedback"] & ~is_missed
         trials.loc[is_missed, "outcome"] = pd.NA
     trials["choice"] = pd.array([pd.NA] * len(trials), dtype="Int8")
     learners = build_cohort(trials, protocol).learners
-    chosen = simulated_choices(model, values, learners, plan.observer, plan.seed, f"simulate/{person.number}")
+    chosen = simulated_choices(model, values, learners, setup.observer, setup.seed, f"simulate/{person.number}")
     trials["choice"] = pd.arrays.IntegerArray(chosen, is_missed)
     return trials
 
 
-def _missed(plan: Plan, person: Person, n_trials: int) -> NDArray[np.bool_]:
-    luck = _rng(plan, person, "missed").random(n_trials)
-    missed = luck < plan.missed
+def _missed(setup: Setup, person: Person, n_trials: int) -> NDArray[np.bool_]:
+    luck = _rng(setup, person, "missed").random(n_trials)
+    missed = luck < setup.missed
     missed[np.argmax(luck)] = False  # makes a difference only if all were missed
     return missed
 
@@ -176,19 +168,10 @@ def simulated_choices(
     person: str,
     averaged: int = 1,
 ) -> NDArray[np.int8]:
-    """Return what a person chooses on every trial of their table.
+    """Return what a person with these learners, and no others, chooses on every trial of their table.
 
-    Parameters
-    ----------
-    model, values, observer
-        Who the person is: all parameters of the model and of the response rule by name.
-    learners
-        All learners of the person, and of nobody else.
-    seed, person
-        Choose the draws. No fit uses the same ones: the names of its draws are lists in brackets, and ``person`` is
-        none.
-    averaged
-        The number of filters whose predictions are averaged before an answer: 1, except for averaged observers.
+    No fit uses the same draws: the names of its draws are lists in brackets, and ``person`` is none. ``averaged`` is
+    the number of filters whose predictions are averaged before an answer: 1, except for averaged observers.
     """
     probability = np.empty(sum(len(learner.rows) for learner in learners))
     response = {parameter.name: values[parameter.name] for parameter in response_parameters(model.predicts_choices)}
@@ -200,8 +183,8 @@ def simulated_choices(
     return (rng.random(len(probability)) < probability).astype(np.int8)
 
 
-def _truth(plan: Plan, person: Person, model: Model, values: Mapping[str, float]) -> dict[str, object]:
-    models = [MODELS[name] for name in plan.shares]
+def _truth(setup: Setup, person: Person, model: Model, values: Mapping[str, float]) -> dict[str, object]:
+    models = [MODELS[name] for name in setup.shares]
     parameters = [parameter for each in models for parameter in each.parameters]
     parameters += [parameter for each in models for parameter in response_parameters(each.predicts_choices)]
     names = dict.fromkeys(parameter.name for parameter in parameters)
@@ -210,8 +193,8 @@ def _truth(plan: Plan, person: Person, model: Model, values: Mapping[str, float]
         **({} if person.group is None else {GROUP: person.group}),
         "model": model.name,
         **{name: values.get(name, np.nan) for name in names},
-        "seed": plan.seed,
-        **asdict(plan.observer),
+        "seed": setup.seed,
+        **asdict(setup.observer),
     }
 
 

@@ -27,13 +27,7 @@ def protocol_names() -> tuple[str, ...]:
 
 
 def protocol_file(name_or_path: str | Path) -> Path:
-    """Return the TOML file of a shipped protocol, or of a path.
-
-    Raises
-    ------
-    InputError
-        If there is no such protocol and no such file.
-    """
+    """Return the TOML file of a shipped protocol, or of a path."""
     return find_toml(name_or_path, "protocols", "protocol")
 
 
@@ -62,22 +56,7 @@ def load_protocol(name_or_path: str | Path) -> Protocol:
 
 
 def read_protocol(content: bytes | str, file: str = "protocol", name: str = "protocol") -> Protocol:
-    """Read a protocol from the content of a TOML file.
-
-    Parameters
-    ----------
-    content
-        The TOML.
-    file
-        What messages call the file.
-    name
-        The name of the protocol, unless the TOML gives one.
-
-    Raises
-    ------
-    InputError
-        Listing everything that is wrong.
-    """
+    """Read a protocol from the content of a TOML file."""
     return _checked(parse_toml(content, file), file, name)
 
 

@@ -38,26 +38,7 @@ SHEPARD_CATEGORY: dict[ShepardType, frozenset[str]] = {
 
 
 def generate_trials(protocol: Protocol, rng: np.random.Generator) -> pd.DataFrame:
-    """Make the trials of one person.
-
-    Parameters
-    ----------
-    protocol
-        A protocol with a generator.
-    rng
-        The source of every draw.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row a trial, in order, in the tidy form: ``trial`` (from 1), ``outcome`` (0 or 1), ``feedback`` (all
-        true), the features and restart columns by their names, and columns that describe the trial.
-
-    Raises
-    ------
-    InputError
-        If the protocol has no generator.
-    """
+    """Make the trials of one person in the tidy form: in order, all with feedback, with columns that describe them."""
     if protocol.generator is None:
         allowed = "a protocol with a [generator] table"
         raise InputError([Problem(f"protocol {protocol.name}", "no generator", allowed)])

@@ -57,21 +57,11 @@ class CodingBy(Part):
 
 
 class Coding(Part):
-    """How the values of a column become 0 and 1.
+    """How the values of a column become 0 and 1."""
 
-    Parameters
-    ----------
-    coding
-        The code of each value.
-    missing
-        Values that mean "nothing here", besides an empty cell, ``NA`` and the like.
-    by
-        Codings that depend on another column; then ``coding`` is left out.
-    """
-
-    coding: Codes = Field(default_factory=lambda: dict(ZERO_ONE))
-    missing: Names = ()
-    by: CodingBy | None = None
+    coding: Codes = Field(default_factory=lambda: dict(ZERO_ONE))  # the code of each value
+    missing: Names = ()  # values that mean "nothing here", besides an empty cell, ``NA`` and the like
+    by: CodingBy | None = None  # codings that depend on another column; then ``coding`` is left out
 
     @model_validator(mode="after")
     def _one_coding(self) -> Coding:

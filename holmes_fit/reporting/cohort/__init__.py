@@ -1,1 +1,0 @@
-"""The report of a cohort: one PDF, made from a saved run alone. Nothing is fitted here."""

@@ -1,0 +1,259 @@
+"""Figures of the comparison: whom each model describes, how frequent it is, and how sure one can be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+from matplotlib.transforms import Bbox
+
+from holmes_fit._support.numbers import probability, share
+from holmes_fit.reporting.figures.axes import LABEL, ROUND, Array, people_axis, percent_axis, reference
+from holmes_fit.reporting.figures.data import color_of
+from holmes_fit.reporting.names import BASELINES, model_color, model_label
+from holmes_fit.reporting.run_data import EVERYONE
+from holmes_fit.reporting.style import INK
+from holmes_fit.reporting.text import shortened, signed, width_of
+
+PAGE = 440.0  # points that the axes of a figure as wide as the page have, about
+NAME = 8.5  # points, of a model within its colour
+POINTS = 72  # of an inch
+GROUP_GAP = 0.6  # between groups, in lines
+STRONG = 3.0  # nats: odds of 20 to 1
+GROUND = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}  # of letters that may lie on a line
+
+
+def draw_probabilities(
+    ax: Axes,
+    table: pd.DataFrame,
+    models: Sequence[str],
+    order: Sequence[str],
+    group_of: Mapping[str, str],
+    groups: Sequence[str] = (),
+    counted: bool = True,
+) -> Axes:
+    """Draw each person's probabilities of the models as a bar from 0 to 1, with the group's colour above it."""
+    wide = table.pivot_table(index="subject", columns="model", values="probability").reindex(list(order))
+    places = np.arange(len(order))
+    bottom = np.zeros(len(order))
+    for model in models:
+        values = wide[model].fillna(0.0).to_numpy(dtype=np.float64)
+        gap = 0.6 if len(order) <= 60 else 0.0
+        ax.bar(places, values, 1.0, bottom, color=model_color(model, models), edgecolor="white", linewidth=gap)
+        bottom = bottom + values
+    _write_models(ax, wide, models)
+    for group in groups:
+        own = [place for place, name in enumerate(order) if group_of.get(name) == group]
+        color = color_of(group, groups)
+        ax.bar(
+            places[own], 0.045, 1.0, 1.025, color=color, linewidth=0, clip_on=False, label=shortened(group, LABEL, 90)
+        )
+    if groups:
+        ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.06), ncols=len(groups), handlelength=0.9, handleheight=0.9)
+    ax.set_ylim(0, 1)
+    ax.set_yticks([0, 0.5, 1], ["0", ".5", "1"])
+    reference(ax, 0.5, color="white", linewidth=0.8, zorder=3)
+    ax.spines[["left", "bottom"]].set_visible(False)
+    ax.set_xlim(-0.7, len(order) - 0.3)
+    ax.set_xticks([])
+    if counted:
+        ax.set_xlabel(f"{len(order)} people")
+    return ax
+
+
+def _write_models(ax: Axes, wide: pd.DataFrame, models: Sequence[str]) -> None:
+    """Write the name of a model where its colour fills the most, unless another name is there."""
+    bottom = np.zeros(len(wide))
+    size = np.array([ax.bbox.width, ax.bbox.height]) * POINTS / ax.figure.dpi
+    taken: list[Bbox] = []
+    for model in models:
+        values = wide[model].fillna(0.0).to_numpy(dtype=np.float64)
+        window = max(1, len(values) // 8)
+        mean = np.convolve(values, np.ones(window) / window, mode="valid")
+        at = int(np.argmax(mean)) + window // 2
+        if mean.max() > 0.3:
+            y = bottom[at] + values[at] * (0.72 if model == models[-1] else 0.4)
+            across = width_of(model_label(model), NAME, "bold") / size[0] * (len(values) + 0.4)
+            left = max(-0.3, min(at - 0.5 * across, len(values) - 0.7 - across))  # within the bars
+            box = Bbox.from_bounds(left, y - 0.7 * NAME / size[1], across, 1.4 * NAME / size[1])
+            if not any(box.overlaps(other) for other in taken):
+                ax.text(left, y, model_label(model), color="white", weight="bold", va="center", fontsize=NAME)
+                taken.append(box)
+        bottom = bottom + values
+
+
+def draw_evidence_differences(
+    ax: Axes, table: pd.DataFrame, above: str, below: str, order: Sequence[str], width: float = PAGE
+) -> Axes:
+    """Draw how many nats of evidence each person's choices give for one model over another, with their errors."""
+    wide = table.pivot_table(index="subject", columns="model", values=["log_evidence", "log_evidence_error"])
+    wide = wide.reindex(list(order))
+    values = (wide["log_evidence"][above] - wide["log_evidence"][below]).to_numpy(dtype=np.float64)
+    errors = np.hypot(wide["log_evidence_error"][above], wide["log_evidence_error"][below]).to_numpy(dtype=np.float64)
+    places = np.arange(len(order))
+    colors = np.where(values >= 0, model_color(above), model_color(below))
+    reach = np.concatenate([values - errors, values + errors, [-STRONG, STRONG]])
+    low, high = float(np.nanmin(reach)), float(np.nanmax(reach))
+    margin = 0.12 * (high - low)
+    ax.axhspan(-STRONG, STRONG, color="#f1f1f1", zorder=0, linewidth=0)
+    ax.vlines(places, values - errors, values + errors, color=colors, linewidth=1.2, alpha=0.55)
+    ax.scatter(places, values, color=colors, s=22 if len(order) <= 60 else 7, zorder=3, linewidth=0)
+    reference(ax, 0.0, color="#777777", zorder=1)
+    ax.set_ylim(low - 2 * margin, high + margin)
+    ax.yaxis.set_major_locator(MaxNLocator(5, steps=ROUND))
+    # People stand in falling order, so that these corners are empty.
+    for label, x, y, color in (
+        (f"{model_label(above)} better", 1.0, 1.0, model_color(above)),
+        (f"{model_label(below)} better", 0.008, 0.02, model_color(below)),
+    ):
+        across, up = ("right" if x > 0.5 else "left"), ("top" if y > 0.5 else "bottom")
+        ax.text(x, y, label, transform=ax.transAxes, fontsize=LABEL, color=color, weight="bold", ha=across, va=up)
+    return people_axis(ax, list(order), width)
+
+
+def draw_frequencies(
+    ax: Axes, table: pd.DataFrame, models: Sequence[str], groups: Sequence[str], in_groups: Sequence[str] = ()
+) -> Axes:
+    """Draw the share of people whom each model describes: mean, 90% and 95% intervals; everyone, then groups.
+
+    Groups may show fewer models than everyone.
+    """
+    names = [EVERYONE, *groups]
+    y = -1.0 - GROUP_GAP
+    middles, ticks = [], []
+    for place, name in enumerate(names):
+        first, y = y + 1 + GROUP_GAP, y + GROUP_GAP
+        for model in (models if place == 0 else in_groups) or models:
+            rows = table[(table["group"] == name) & (table["model"] == model)]
+            if not len(rows):
+                continue
+            row = rows.iloc[0]
+            y += 1
+            color = model_color(model, models)
+            ax.hlines(y, row["lower"], row["upper"], color=color, linewidth=1.2)
+            ax.hlines(y, row["lower90"], row["upper90"], color=color, linewidth=3.4)
+            ax.plot(row["mean"], y, "o", color=color, markersize=6, markeredgecolor="white", markeredgewidth=1)
+            ax.annotate(
+                f"{share(row['mean'])} {model_label(model)}" if place == 0 else share(row["mean"]),
+                (1.0, y),
+                xytext=(5, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize=LABEL,
+                color=color,
+                annotation_clip=False,
+            )
+        middles.append((first + max(first, y)) / 2)
+        ticks.append(shortened(name, LABEL, 70))
+    ax.set_yticks(middles, ticks, parse_math=False)
+    ax.set_ylim(y + 0.7, -0.7)
+    ax.tick_params(axis="y", length=0)
+    ax.spines["left"].set_visible(False)
+    ax.set_xlim(0, 1)
+    ax.set_xticks([0, 0.5, 1] if len(models) < 3 else [0, 1])  # names of more models leave less room
+    reference(ax, 1 / max(2, len(models)), axis="x", linestyle=(0, (4, 3)))
+    ax.set_xlabel("share of people")
+    return percent_axis(ax, "x")
+
+
+def draw_exceedance(ax: Axes, comparison: pd.DataFrame, draws: float = np.inf) -> Axes:
+    """Draw the probability that a model is the most frequent one: protected as a bar, unprotected as a diamond."""
+    rows = comparison.dropna(subset=["protected_exceedance"]).reset_index(drop=True)
+    models = list(rows["model"])
+    for place, (_, row) in enumerate(rows.iterrows()):
+        color, value = model_color(row["model"], models), float(row["protected_exceedance"])
+        ax.barh(place, value, 0.56, color=color)
+        ax.plot(row["exceedance"], place, "D", markersize=5, markerfacecolor="white", markeredgecolor=INK)
+        near = max(value, float(np.nan_to_num(row["exceedance"], nan=0.0)))
+        outside = near < 0.72
+        ax.annotate(
+            probability(value, draws),
+            (near if outside else 0.03, place),
+            xytext=(7 if outside else 0, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=8,
+            weight="bold",
+            color=color if outside else "white",
+        )
+    ax.set_yticks(range(len(rows)), [model_label(model) for model in models], parse_math=False)
+    ax.set_ylim(len(rows) - 0.4, -0.6)
+    ax.tick_params(axis="y", length=0)
+    ax.set_xlim(0, 1.02)
+    reference(ax, 0.95, axis="x", linestyle=(0, (4, 3)), zorder=2)
+    ax.set_xlabel("probability")
+    return ax
+
+
+def draw_differences_of_models(ax: Axes, comparison: pd.DataFrame, column: str, error: str, digits: int = 1) -> Axes:
+    """Draw how far each model is from the best, in nats, with its standard error.
+
+    A model that is much worse than all others would press these together; it is an arrow at the edge.
+    """
+    rows = comparison.dropna(subset=[column]).reset_index(drop=True)
+    models = list(rows["model"])
+    edge = _edge(rows[column].to_numpy(dtype=np.float64))
+    for place, (_, row) in enumerate(rows.iterrows()):
+        color, value = model_color(row["model"], models), float(row[column])
+        spread = float(np.nan_to_num(row[error], nan=0.0)) if error in rows else 0.0
+        beyond = value < edge
+        if not beyond:
+            ax.hlines(place, max(value - spread, edge), value + spread, color=color, linewidth=2)
+        at = max(value, edge)
+        ax.plot(at, place, "<" if beyond else "o", color=color, markersize=6, markeredgecolor="white")
+        ax.annotate(
+            "best" if value == 0 and spread == 0 else signed(value, digits),
+            (1.0, place),
+            xycoords=("axes fraction", "data"),
+            xytext=(5, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=LABEL,
+            color=INK if row["model"] in BASELINES else color,
+        )
+    ax.set_yticks(range(len(rows)), [model_label(model) for model in models], parse_math=False)
+    ax.set_ylim(len(rows) - 0.5, -0.5)
+    ax.tick_params(axis="y", length=0)
+    ax.margins(x=0.12)
+    ax.xaxis.set_major_locator(MaxNLocator(2, steps=ROUND))
+    reference(ax, 0.0, axis="x")
+    ax.set_xlabel("nats")
+    return ax
+
+
+def _edge(values: Array) -> float:
+    """Return the lowest difference that is drawn where it is: all of them, unless one lies far below several others."""
+    if len(values) < 3:
+        return -np.inf
+    lowest, next_lowest, *_ = sorted(values)
+    return 1.8 * min(next_lowest, -1.0) if lowest < 4 * min(next_lowest, -1.0) else -np.inf
+
+
+def draw_group_differences(ax: Axes, table: pd.DataFrame, model: str, draws: float = np.inf) -> Axes:
+    """Draw differences between groups in the share of people whom a model describes, with 95% intervals."""
+    rows = table[table["model"] == model].reset_index(drop=True)
+    labels = []
+    for place, (_, row) in enumerate(rows.iterrows()):
+        color = model_color(model)
+        ax.hlines(place, row["lower"], row["upper"], color=color, linewidth=1.6)
+        ax.plot(row["mean"], place, "o", color=color, markersize=6, markeredgecolor="white")
+        ax.annotate(
+            f"{signed(100 * row['mean'], 0)} points, above 0 with P = {probability(row['probability_above_0'], draws)}",
+            (row["mean"], place),
+            xytext=(0, 7),
+            textcoords="offset points",
+            ha="center",
+            fontsize=LABEL,
+            bbox=GROUND,
+        )
+        labels.append(f"{shortened(row['above'], LABEL, 60)} − {shortened(row['below'], LABEL, 60)}")
+    ax.set_yticks(range(len(rows)), labels, parse_math=False)
+    ax.set_ylim(len(rows) - 0.4, -0.8)
+    ax.tick_params(axis="y", length=0)
+    ax.set_xlim(-1, 1)
+    reference(ax, 0.0, axis="x")
+    ax.set_xlabel("difference of shares")
+    return percent_axis(ax, "x")

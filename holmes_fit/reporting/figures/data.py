@@ -1,0 +1,84 @@
+"""Figures of what people did: learning curves, and strips with a point for each person."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from holmes_fit.reporting.figures.axes import end_labels, jitter, percent_axis, reference
+from holmes_fit.reporting.names import group_color, group_marker
+from holmes_fit.reporting.run_data import EVERYONE
+from holmes_fit.reporting.scores import half_interval
+from holmes_fit.reporting.style import INK
+from holmes_fit.reporting.text import printable, shortened, width_of
+
+STRIP = 115.0  # points across, where three of them stand side by side
+TURNED = 44.0  # points of a name that stands aslant
+
+
+def color_of(group: str, groups: Sequence[str]) -> str:
+    """Return the colour of a group; everyone together is dark."""
+    return group_color(groups.index(group)) if group in groups else INK
+
+
+def draw_learning_curves(ax: Axes, curve: pd.DataFrame, groups: Sequence[str]) -> Axes:
+    """Draw accuracy over trials, a line for each group with its 95% interval over people."""
+    ends = []
+    for place, group in enumerate(groups or [EVERYONE]):
+        own = curve[curve["group"] == group]
+        if not len(own):
+            continue
+        color = color_of(group, groups)
+        middle = ((own["first"] + own["last"]) / 2).to_numpy()
+        mean = own["mean"].to_numpy()
+        ax.fill_between(middle, own["lower"], own["upper"], color=color, alpha=0.16, linewidth=0)
+        ax.plot(middle, mean, color=color, marker=group_marker(place), markersize=3.5)
+        if groups:
+            ends.append((float(middle[-1]), float(mean[-1]), shortened(group, 7.5, 80), color))
+    low = np.nanmin([0.45, *curve["lower"], *curve["mean"]])
+    high = np.nanmax([0.75, *curve["upper"], *curve["mean"]])
+    ax.set_ylim(max(0.0, low - 0.03), min(1.02, high + 0.03))
+    reference(ax, 0.5, linestyle=(0, (4, 3)))
+    ax.set_xlim(0, float(curve["last"].max()) + 0.5)
+    ax.annotate("chance", (0, 0.5), xytext=(5, -2), textcoords="offset points", va="top", fontsize=7, color="#8a8a8a")
+    ax.set_xlabel("trial")
+    percent_axis(ax)
+    return end_labels(ax, ends)
+
+
+def draw_strip(
+    ax: Axes, people: pd.DataFrame, column: str, groups: Sequence[str], line: float | None = None, percent: bool = True
+) -> Axes:
+    """Draw a point for each person, by group, with the mean and its 95% interval."""
+    names = list(groups) or [EVERYONE]
+    size = float(np.clip(26 / np.sqrt(max(1, len(people) / len(names) / 8)), 5, 26))
+    for place, group in enumerate(names):
+        own = people if group == EVERYONE else people[people["group"] == group]
+        values = own[column].dropna()
+        color = color_of(group, groups)
+        sideways = place + jitter(values.to_numpy(dtype=np.float64))
+        ax.scatter(sideways, values, s=size, color=color, alpha=0.45, linewidth=0, marker=group_marker(place))
+        if not len(values):
+            continue
+        mean, half = float(values.mean()), half_interval(values)
+        if np.isfinite(half):
+            low, high = (max(0.0, mean - half), min(1.0, mean + half)) if percent else (mean - half, mean + half)
+            ax.vlines(place + 0.42, low, high, color=color, linewidth=1.6)
+        ax.plot(place + 0.42, mean, marker=group_marker(place), color=color, markersize=5, markeredgecolor="white")
+    if line is not None and np.isfinite(line):
+        reference(ax, line, linestyle=(0, (4, 3)))
+    level = STRIP / (len(names) + 0.2) - 5  # from name to name, without a gap
+    turned = level < TURNED and any(width_of(printable(name), 7.5) > level for name in names)
+    labels = [shortened(name, 7.5, TURNED if turned else level) for name in names]
+    ax.set_xticks(
+        range(len(names)), labels, parse_math=False, rotation=40 if turned else 0, ha="right" if turned else "center"
+    )
+    ax.tick_params(axis="x", length=0)
+    ax.set_xlim(-0.6, len(names) - 0.4 + 0.2)
+    if percent:  # no share is below 0, and where all are alike there is no range to go by
+        low, high = ax.get_ylim()
+        ax.set_ylim(max(low, -0.002), max(high, low + 0.01, 0.05))
+    return percent_axis(ax) if percent else ax

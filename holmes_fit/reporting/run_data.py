@@ -1,0 +1,328 @@
+"""What a report is made of: the tables of a run, read when they are asked for."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from holmes_fit._support.errors import InputError, Problem, Problems, Quoted, check_kind, nearest, plain
+from holmes_fit.reporting.names import BASELINES
+from holmes_fit.reporting.reading import read_if_there
+from holmes_fit.reporting.settings import Settings
+from holmes_fit.runs.folder import HasRun, Run, read_run, run_of
+
+EVERYONE = "everyone"
+MOST_GROUPS = 10  # a covariate with more values than that is no grouping
+FIRST_LOOK = "first look"
+
+# Tables of which a report about one group has the rows of its people, and those with rows for everyone and for groups.
+OF_PEOPLE = ("fits", "models", "trials_fitted", "trees", "failures", "pooled", "model_probabilities")
+OF_GROUPS = ("frequencies", "predictive", "predictive_summary")
+OF_ALL_GROUPS = ("frequency_differences",)
+OF_RECOVERY = ("recovery", "recovery_people", "truth", "confusion", "power", "sbc_summary")
+TRIALS = ["subject", "restart", "trial", "choice", "outcome", "feedback", "position", "group"]
+
+
+@dataclass(frozen=True)
+class CohortData:
+    """The tables of a run by their names: ``data["fits"]`` has no rows where the run has no ``fits.csv``."""
+
+    run: Run
+    recovery_root: Path | None = None  # of a recovery study; ``recovery`` within the run if there is one
+    grouping: str | None = None  # the covariate that makes groups; the first that divides people into few by default
+    scope: str = ""  # the only group that the report is about; everyone if empty
+    settings: Settings = field(default_factory=Settings)
+    tables: dict[str, pd.DataFrame] = field(default_factory=dict, compare=False)  # those that have been read
+
+    def __getitem__(self, name: str) -> pd.DataFrame:
+        if name not in self.tables:
+            self.tables[name] = self._read(name)
+        return self.tables[name]
+
+    def has(self, *names: str) -> bool:
+        """Return whether the run has all of these tables, with rows in them."""
+        return all(len(self[name]) for name in names)
+
+    def of_model(self, name: str, model: str) -> pd.DataFrame:
+        """Return the rows of a table that are about a model; of estimates, those of free parameters alone."""
+        table = self[name]
+        rows = table[table["model"] == model] if len(table) else table
+        return rows[rows["standing"] == "free"] if "standing" in rows else rows
+
+    def _read(self, name: str) -> pd.DataFrame:
+        folder = self.recovery_folder if name in OF_RECOVERY else self.run.root
+        table = None if folder is None else read_if_there(folder / f"{name}.csv")
+        if table is None:
+            return pd.DataFrame()
+        if not self.scope:
+            return table
+        if name in OF_ALL_GROUPS:
+            return table[:0]
+        if name in OF_PEOPLE:
+            table = table[table["subject"].isin(set(self.subjects["subject"]))]
+        elif name in OF_GROUPS:  # a report about one group calls that one everyone
+            table = table[table["group"] == self.scope].assign(group=EVERYONE)
+        elif name == "exclusions":  # those who were left out have no group
+            table = table[~table["subject"].isin(set(self.everyone["subject"]) - set(self.subjects["subject"]))]
+        return table.reset_index(drop=True)
+
+    # --- What the run says about itself
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """Everything that the results depend on."""
+        return self.run.manifest.identity
+
+    @property
+    def about(self) -> Mapping[str, Any]:
+        return self.run.manifest.about
+
+    @property
+    def label(self) -> str:
+        """What a reader must be told about all of the results; empty if nothing."""
+        return str(self.about.get("label", "") or "")
+
+    @cached_property
+    def protocol(self) -> Mapping[str, Any]:
+        """The content of ``protocol.json``."""
+        return _read_json(self.run.path("protocol.json"))
+
+    @property
+    def study(self) -> str:
+        """What the study is called."""
+        fallback = named(self.identity, "protocol")
+        return str(self.protocol.get("title") or self.protocol.get("name") or fallback or "study")
+
+    @property
+    def title(self) -> str:
+        """What the report is called."""
+        return self.settings.title or self.study
+
+    @cached_property
+    def files(self) -> tuple[tuple[str, str], ...]:
+        """The name and the SHA-256 of every file that a report may use."""
+        folders = {"": self.run.root, **({"recovery/": self.recovery_folder} if self.recovery_folder else {})}
+        return tuple(
+            (prefix + path.name, hashlib.sha256(path.read_bytes()).hexdigest())
+            for prefix, folder in folders.items()
+            for path in sorted([*folder.glob("*.csv"), *folder.glob("*.json")])
+        )
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 over the names and the bytes of all of these files."""
+        digest = hashlib.sha256()
+        for name, own in self.files:
+            digest.update(name.removeprefix("recovery/").encode() + b"\0" + bytes.fromhex(own))
+        return digest.hexdigest()
+
+    @property
+    def model_names(self) -> tuple[str, ...]:
+        """The models that were fitted, in the order of the tables."""
+        return tuple(str(name) for name in self.identity.get("models", ()))
+
+    # --- People
+
+    @cached_property
+    def _covariates(self) -> pd.DataFrame:
+        table = read_if_there(self.run.root / "subjects.csv")
+        if table is None:
+            where = f"run {plain(str(self.run.root), limit=200)}, table subjects.csv"
+            raise InputError([Problem(where, "no such file", "a run of holmes-fit fit")])
+        return table
+
+    @cached_property
+    def everyone(self) -> pd.DataFrame:
+        """``subjects.csv``, whoever the report is about; ``group`` is everyone's group where there are several."""
+        table, column = self._covariates, self.group_column
+        return table if column is None else table.assign(group=table[column].astype("str").fillna(""))
+
+    @cached_property
+    def group_column(self) -> str | None:
+        """The covariate that makes the groups."""
+        table = self._covariates
+        names = [str(name) for name in table.columns.drop("subject")]
+        if self.grouping is not None:
+            if self.grouping not in names:
+                allowed = f"a covariate of the run: {', '.join(names) or 'there are none'}"
+                raise InputError([Problem("option --by", repr(self.grouping), allowed, nearest(self.grouping, names))])
+            return self.grouping
+        kinds = {name: table[name] for name in names if not pd.api.types.is_numeric_dtype(table[name])}
+        return next((name for name, values in kinds.items() if 2 <= values.nunique() <= MOST_GROUPS), None)
+
+    @cached_property
+    def subjects(self) -> pd.DataFrame:
+        """The people of the report and their covariates."""
+        table = self.everyone
+        return table[table["group"] == self.scope].reset_index(drop=True) if self.scope else table
+
+    @property
+    def all_groups(self) -> tuple[str, ...]:
+        """The groups of the whole cohort, in alphabetical order; none where there is nothing that makes groups."""
+        return () if self.group_column is None else tuple(sorted(self.everyone["group"].unique()))
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The groups that the report sets side by side: two or more, or none."""
+        return () if self.scope or len(self.all_groups) < 2 else self.all_groups
+
+    @cached_property
+    def group_of(self) -> Mapping[str, str]:
+        """The group of each person; empty where there are none."""
+        if self.group_column is None:
+            return dict.fromkeys(self.everyone["subject"], "")
+        return dict(zip(self.everyone["subject"], self.everyone["group"], strict=True))
+
+    @property
+    def n_people(self) -> int:
+        return len(self.subjects)
+
+    def within(self, group: str) -> CohortData:
+        """Return the same for one group alone."""
+        return replace(self, grouping=self.group_column, scope=group, tables={})
+
+    @cached_property
+    def trials(self) -> pd.DataFrame:
+        """A row for each trial of everyone who was fitted with any model, in the order in which they learned.
+
+        ``position`` counts from 1 within a learner.
+        """
+        table = self["trials_fitted"]
+        if not len(table):
+            return pd.DataFrame(columns=TRIALS)
+        first = table.groupby("subject", sort=False)["model"].transform("first")
+        kept = table.loc[table["model"] == first, TRIALS[:5]]
+        kept = kept.assign(feedback=table.loc[kept.index, "prediction_error"].notna())
+        kept["position"] = kept.groupby(["subject", "restart"], sort=False).cumcount() + 1
+        kept["group"] = kept["subject"].map(self.group_of).fillna("")
+        return kept.reset_index(drop=True)
+
+    # --- The recovery study
+
+    @cached_property
+    def recovery_folder(self) -> Path | None:
+        """Where the recovery study is, if there is one that has come to its end."""
+        own = self.run.root / "recovery"
+        return self.recovery_root or (own if (own / "recovery.csv").is_file() else None)
+
+    @property
+    def recovery_label(self) -> str:
+        """What a reader must be told about all of the recovery study; empty if nothing."""
+        return str(self._recovery_manifest.get("about", {}).get("label", "") or "")
+
+    @property
+    def recovery_identity(self) -> Mapping[str, Any]:
+        """Everything that the recovery study depends on; nothing where its tables were put together by hand."""
+        return self._recovery_manifest.get("identity", {})
+
+    @cached_property
+    def _recovery_manifest(self) -> Mapping[str, Mapping[str, Any]]:
+        content = {} if self.recovery_folder is None else _read_json(self.recovery_folder / "manifest.json")
+        return {name: part for name, part in content.items() if isinstance(part, Mapping)}
+
+    @cached_property
+    def recovery_notes(self) -> tuple[str, ...]:
+        """What is to be known of the groups and mixtures that the recovery study has sampled, a text for each."""
+        try:
+            study = None if self.recovery_folder is None else read_run(self.recovery_folder)
+        except InputError:  # tables that were put together by hand
+            study = None
+        records = [] if study is None else [study.load_record(key) for key in study.manifest.keys]
+        facts: list[Any] = [record.facts.get("warnings") for record in records if record is not None]
+        return tuple("; ".join(map(str, texts)) for texts in facts if texts)
+
+    # --- What follows from them
+
+    @property
+    def main_models(self) -> list[str]:
+        """The models of the question; the baselines, if no others were fitted."""
+        return [name for name in self.model_names if name not in BASELINES] or list(self.model_names)
+
+    @cached_property
+    def evidence(self) -> pd.DataFrame:
+        """The log evidence of everyone who was fitted with all models, a column for each model."""
+        if not self.has("models"):
+            return pd.DataFrame()
+        return self["models"].pivot_table(index="subject", columns="model", values="log_evidence").dropna()
+
+    @cached_property
+    def lead_model(self) -> str:
+        """The best of the latent-cause models: the most frequent one, or without a comparison that of most evidence."""
+        fitted = self.main_models
+        if self.has("comparison"):
+            rows = self["comparison"]
+            rows = rows[rows["model"].isin(fitted)].dropna(subset=["frequency"])
+            if len(rows):
+                return str(rows.sort_values("frequency", ascending=False, kind="stable")["model"].iloc[0])
+        sums = self.evidence.reindex(columns=fitted).sum().dropna()
+        if len(self.evidence) and len(sums):
+            return str(sums.idxmax())
+        return fitted[0] if fitted else ""
+
+    @cached_property
+    def warned(self) -> Mapping[str, tuple[str, ...]]:
+        """What is to be known of people: by subject, the warnings of all models, "first look" left out."""
+        found: dict[str, dict[str, None]] = {}
+        for name, column, how in (("models", "warning", ""), ("failures", "reason", "not fitted, ")):
+            for row in self[name].to_dict("records"):
+                for text in str(row[column]).split(" | "):
+                    if text and not text.startswith(FIRST_LOOK):
+                        found.setdefault(str(row["subject"]), {})[f"{row['model']}: {how}{text}"] = None
+        return {subject: tuple(texts) for subject, texts in found.items()}
+
+    def warned_of(self, subject: str, model: str) -> Iterator[str]:
+        """Give the warnings about a person that a model has."""
+        start = f"{model}: "
+        return (text.removeprefix(start) for text in self.warned.get(subject, ()) if text.startswith(start))
+
+
+def read_data(
+    where: str | os.PathLike[str] | Run | HasRun, by: str | None = None, recovery: str | os.PathLike[str] | None = None
+) -> CohortData:
+    """Return what a report is made of, as far as the run has it. Parameters are those of :func:`report`."""
+    run = run_of(where)
+    problems = Problems()
+    place = f"folder {plain(str(run.root), limit=200)}"
+    if run.manifest.identity.get("kind") != "fit":
+        problems.add(place, Quoted("a run of something else"), "a run of holmes-fit fit")
+    elif not (run.root / "fits.csv").is_file():
+        advice = "holmes-fit status says how far it is; the same fit command goes on with it."
+        problems.add(place, Quoted("a run without fits.csv"), "a run that has come to its end", advice)
+    is_path = check_kind("recovery", recovery, str | os.PathLike | None, "a folder", problems)
+    root = Path(recovery) if is_path and recovery is not None else None
+    if root is not None and not (root / "recovery.csv").is_file():
+        seen = "no recovery.csv" if root.is_dir() else "no such folder"
+        problems.add(f"folder {plain(str(root), limit=200)}", Quoted(seen), "the folder of holmes-fit recover")
+    problems.raise_if_any()
+    data = CohortData(run, root, by)
+    seen, wanted = (plain(named(each, "protocol")) for each in (data.recovery_identity, data.identity))
+    if seen and seen != wanted:
+        where = f"folder {plain(str(data.recovery_folder), limit=200)}"
+        raise InputError([Problem(where, f"a study of the protocol {seen}", f"one of {wanted}, as the run is")])
+    if by is not None and len(data.all_groups) > data.n_people / 2 and data.n_people > 3:
+        seen = f"{len(data.all_groups)} values among {data.n_people} people"
+        raise InputError([Problem("option --by", seen, "a covariate that makes groups of people")])
+    return data
+
+
+def named(identity: Mapping[str, Any], part: str) -> str:
+    """Return the name of a part of an identity, such as the protocol; empty where it has none."""
+    found = identity.get(part)
+    return str(found.get("name", "")) if isinstance(found, Mapping) else ""
+
+
+def _read_json(path: Path) -> Mapping[str, Any]:
+    """Return what a file of JSON holds; nothing where there is no such file, or something else in it."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        content = {}
+    return content if isinstance(content, dict) else {}

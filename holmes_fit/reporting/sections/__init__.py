@@ -1,0 +1,1 @@
+"""The sections of the cohort report, a module each."""

@@ -1,0 +1,254 @@
+"""The pages of people: everyone in a small cell, with the model that describes them best."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from scipy.special import logsumexp
+
+from holmes_fit._support.numbers import listed, share
+from holmes_fit.reporting.blocks import Grid, Panel, Section, Text
+from holmes_fit.reporting.figures.people import Person, Surface, draw_people_key, draw_person
+from holmes_fit.reporting.names import BASELINES, model_color, model_label
+from holmes_fit.reporting.page import Figures, Page
+from holmes_fit.reporting.run_data import CohortData
+from holmes_fit.reporting.text import brief, people, sentence
+from holmes_fit.runs.records import Record
+
+TITLE = "People"
+FEW_PEOPLE, FEW_ON_A_PAGE = 30, 12  # up to as many have larger cells
+MOST_BY_COLUMNS = {1: 5, 2: 16, 3: 39, 4: 60}  # how many columns there are for how many people on a page
+HIGHEST = {1: 120.0, 2: 84.0, 3: 84.0, 4: 84.0}  # cell by the number of columns, in points, as all below
+LOWEST = 0.85  # of the height that cells could have, where that saves a page
+GAP, KEY, ROOM = 12.0, 14.0, 690.0
+MAPPED = ("alpha", "omega")  # across and up
+
+CELLS = "One cell is one person{which}. Ticks are answers; dots are what the model predicts before each of them."
+LIKELIEST = ", with the likeliest model in the mixture and its posterior probability"
+MOST_EVIDENCE = ", with the model of most evidence"
+PROBLEMS = " Thin lines part problems that are learned afresh."
+MAPS = (
+    " The map shows how likely the answers are for each α (across) and Ω (up), averaged over the other parameters; "
+    "shades end 0.5, 2, 4.5 and 8 nats below the highest, where 1, 2, 3 and 4 standard errors would lie."
+)
+NO_MAPS = " Models without α and Ω have no map."
+
+
+class Best(NamedTuple):
+    """The model that describes a person best, and its probability; NaN where models were not compared."""
+
+    model: str
+    probability: float
+
+
+def best_models(data: CohortData) -> dict[str, Best]:
+    """Return everyone's best model: by its probability where models were compared, by its evidence otherwise."""
+    found: dict[str, Best] = {}
+    for name, column in (("models", "log_evidence"), ("model_probabilities", "probability")):
+        if not data.has(name):
+            continue
+        known = data[name].dropna(subset=[column])
+        for _, row in known.loc[known.groupby("subject", sort=False)[column].idxmax()].iterrows():
+            probability = float(row[column]) if column == "probability" else np.nan
+            found[str(row["subject"])] = Best(str(row["model"]), probability)
+    return found
+
+
+def in_order(data: CohortData) -> Iterator[tuple[str, list[str]]]:
+    """Give the groups and their people by name, such that 2 comes before 10; one nameless group if there are none."""
+    names = sorted(data.subjects["subject"], key=_by_numbers)
+    if not data.groups:
+        yield "", names
+        return
+    for group in data.groups:
+        yield group, [name for name in names if data.group_of[name] == group]
+
+
+def _by_numbers(name: str) -> list[tuple[bool, int, str]]:
+    parts = re.findall(r"[0-9]{1,18}|[^0-9]+", name)
+    return [(part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in parts]
+
+
+# --- The pages
+
+
+def _lacking(data: CohortData) -> str:
+    return "" if data.has("trials_fitted", "models", "fits") else "There are no fits of single people in the run."
+
+
+def section(data: CohortData) -> Section:
+    """Return the pages."""
+    cells, heads = Cells(data), {}
+    names: list[str] = []
+    for group, members in in_order(data):
+        if data.groups:
+            heads[len(names)] = f"{brief(group) or 'No group'}: {people(len(members))}"
+        names += members
+    grid = _grid("people", cells, names)
+    return Section(
+        TITLE,
+        [
+            Text(_finding(data, cells.best), "finding"),
+            Text(_reading(data, cells)),
+            replace(grid, heads=heads, key=_key(cells)),
+        ],
+    )
+
+
+def figures(data: CohortData) -> Figures:
+    """Return the key, and a grid for so many people of a group as share a page."""
+    cells, per_page = Cells(data), _per_page(data)
+    parts = [names[start : start + per_page] for _, names in in_order(data) for start in range(0, len(names), per_page)]
+
+    def part(place: int) -> Grid:
+        names = parts[place - 1]
+        return replace(_grid(f"people_{place}", cells, names), table=cells.table(names))
+
+    grids = {f"people_{place}": partial(part, place) for place in range(1, len(parts) + 1)}
+    return {"people_key": partial(_key, cells), **grids}
+
+
+def _key(cells: Cells) -> Panel:
+    return Panel("people_key", partial(draw_people_key, with_map=cells.with_map), height=KEY)
+
+
+def _grid(name: str, cells: Cells, names: Sequence[str]) -> Grid:
+    """Return the cells of people; a little lower than they could be, where that saves a page."""
+    wanted = _per_page(cells.data)
+    columns = next(columns for columns, most in MOST_BY_COLUMNS.items() if wanted <= most)
+    rows = -(-wanted // columns)
+    highest = min(HIGHEST[columns], (ROOM + GAP) / rows - GAP)
+    panels = [Panel("person", partial(cells.draw, name=person)) for person in names]
+    return Grid(name, panels, columns, LOWEST * highest, highest, (0, 0, 0, 0), GAP)
+
+
+def _per_page(data: CohortData) -> int:
+    """Return how many people share a page."""
+    few = min(FEW_ON_A_PAGE, max(1, data.n_people)) if data.n_people <= FEW_PEOPLE else data.settings.people_per_page
+    return min(few, data.settings.people_per_page)
+
+
+def _reading(data: CohortData, cells: Cells) -> str:
+    """Return how to read a cell, as far as it matters in this run."""
+    shown = {best.model for best in cells.best.values()}
+    problems = PROBLEMS if (data["trials_fitted"]["restart"] != "").any() else ""
+    which = LIKELIEST if data.has("model_probabilities") else MOST_EVIDENCE
+    words = CELLS.format(which=which if len(data.model_names) > 1 else "")
+    maps = f"{MAPS}{NO_MAPS if shown & set(BASELINES) else ''}" if cells.with_map else ""
+    return f"{words}{problems}{maps}"
+
+
+def _finding(data: CohortData, best: Mapping[str, Best]) -> str:
+    """Say in a sentence whom which model describes best, and how many are to be read with care."""
+    counts = pd.Series(
+        [best[name].model for name in data.subjects["subject"] if name in best], dtype="str"
+    ).value_counts()
+    order = sorted(counts.index, key=lambda model: (-counts[model], data.model_names.index(model)))
+    care = len([name for name in data.subjects["subject"] if name in data.warned])
+    marked = f"; {care} {'is' if care == 1 else 'are'} marked by a warning" if care else ""
+    if not order:
+        return f"Nobody of {people(data.n_people)} could be fitted."
+    if len(data.model_names) == 1:
+        return f"{people(counts.iloc[0])}, fitted with {model_label(order[0])}{marked}."
+    others = [f"{model_label(model)} for {counts[model]}" for model in order[1:]]
+    how = "is the likeliest model in the mixture" if data.has("model_probabilities") else "has the most evidence"
+    first = f"{model_label(order[0])} {how} for {counts[order[0]]} of {people(data.n_people)}"
+    return sentence(f"{first}{f', {listed(others)}' if others else ''}{marked}")
+
+
+# --- The people
+
+
+class Cells:
+    """Gathers what the cell of a person shows, one at a time."""
+
+    def __init__(self, data: CohortData):
+        self.data = data
+        self.best = best_models(data)
+
+    @cached_property
+    def _rows(self) -> Mapping[Any, Any]:
+        return self.data["trials_fitted"].groupby(["subject", "model"], sort=False).indices
+
+    @cached_property
+    def _fit_rows(self) -> Mapping[Any, Any]:
+        return self.data["fits"].groupby(["subject", "model"], sort=False).indices
+
+    @cached_property
+    def with_map(self) -> bool:
+        """Whether anyone's best model may have a map."""
+        return any(best.model not in BASELINES for best in self.best.values())
+
+    def draw(self, ax: Axes, name: str) -> Axes:
+        """Draw the cell of a person."""
+        return draw_person(ax, self.person(name), self.with_map)
+
+    def trials(self, name: str) -> pd.DataFrame:
+        """Return the trials of a person under the best model."""
+        return self.data["trials_fitted"].iloc[self._rows[name, self.best[name].model]]
+
+    def table(self, names: Sequence[str]) -> pd.DataFrame | None:
+        """Return what is drawn of these people, a row a trial."""
+        tables = [self.trials(name) for name in names if name in self.best]
+        return pd.concat(tables, ignore_index=True) if tables else None
+
+    def person(self, name: str) -> Person:
+        """Return what the cell of a person shows."""
+        if name not in self.best:
+            return Person(name, warning="not fitted", reason=self._reason(name))
+        model, probability = self.best[name]
+        certain = f" {share(probability)}" if np.isfinite(probability) else ""
+        record = self.data.run.load_record((model, name))
+        parameters = self.data["fits"].iloc[self._fit_rows.get((name, model), [])]
+        return Person(
+            name,
+            model=f"{model_label(model)}{certain}",
+            color=model_color(model, self.data.model_names),
+            trials=self.trials(name),
+            surface=surface_of(record, parameters) if record is not None else None,
+            warning=self._warning(name, model),
+        )
+
+    def _reason(self, name: str) -> str:
+        rows = self.data["failures"].to_dict("records")
+        own = list(dict.fromkeys(str(row["reason"]) for row in rows if row["subject"] == name))
+        return sentence(f"No fit: {' '.join(own)}") if own else "The run has no fit of this person."
+
+    def _warning(self, name: str, model: str) -> str:
+        """Return the warnings in a few words; which models have them, unless the one that is shown has."""
+        found: dict[str, list[str]] = {}
+        for text in self.data.warned.get(name, ()):
+            which, _, what = text.partition(": ")
+            found.setdefault(what.partition(":")[0].partition(",")[0], []).append(which)
+        return "; ".join(
+            short if model in models else f"{short}: {', '.join(map(model_label, models))}"
+            for short, models in found.items()
+        )
+
+
+def surface_of(record: Record, parameters: pd.DataFrame) -> Surface | None:
+    """Return the likelihood over alpha and Omega; nothing where they were not free, or the record has no lattice."""
+    free = parameters[parameters["standing"] == "free"].set_index("parameter")
+    names = [str(name) for name in free.index]
+    if not set(MAPPED) <= set(names) or "log_likelihood" not in record.arrays:
+        return None
+    height = np.asarray(record.arrays["log_likelihood"], dtype=np.float64)
+    others = [axis for axis, name in enumerate(names) if name not in MAPPED]
+    for axis in others:
+        weights = np.asarray(record.arrays[f"log_prior_{names[axis]}"], dtype=np.float64)
+        height = height + np.expand_dims(weights, [other for other in range(height.ndim) if other != axis])
+    averaged = logsumexp(height, axis=tuple(others)) if others else height
+    alpha, omega = (np.asarray(record.arrays[f"positions_{name}"], dtype=np.float64) for name in MAPPED)
+    median, best = ((float(free[goal]["alpha"]), float(free[goal]["omega"])) for goal in ("median", "map"))
+    is_turned = names.index("omega") < names.index("alpha")
+    return Surface(alpha, omega, averaged.T if is_turned else averaged, median, best)
+
+
+PEOPLE = Page("people", TITLE, section, figures, _lacking)

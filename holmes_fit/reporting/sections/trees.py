@@ -1,0 +1,212 @@
+"""The page inside the model: what it has learned from the people whom it fits best, worst, and in between."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from holmes_fit._support.numbers import listed, share
+from holmes_fit.reporting.blocks import GUTTER, SMALL, TEXT_WIDTH, Panel, Row, Section, Text
+from holmes_fit.reporting.figures.tree_nodes import LEAST_SHARE, Node
+from holmes_fit.reporting.figures.trees import draw_tree, draw_tree_key, fitting_root, height_of, width_of_tree
+from holmes_fit.reporting.names import model_label
+from holmes_fit.reporting.page import Figures, Page
+from holmes_fit.reporting.run_data import CohortData
+from holmes_fit.reporting.text import count, fixed, printable, shortened, wrapped
+
+TITLE = "Inside the model"
+PREFERRED = "holmes"
+N_COLUMNS = 10  # of trees.csv before the cues
+TELLING = 0.1  # share of the trials that a node needs to be spoken of
+KEY = 20.0  # points, as all below
+SLACK = 4.0  # beside a tree
+ROOM = 600.0  # of the page, for trees
+TITLE_SIZE, LEADING, BETWEEN = 8.5, 1.35, 22.0  # of words, and what else parts one row from the next
+NAME_WIDTH = 200.0
+
+TREE = (
+    "What the model has made of one person's trials, at the MAP: each takes a path from the top and ends at a node. "
+    "Nodes are named by the cues that set their trials apart from those of the node above"
+)
+ROW = (
+    "What the model has made of one person's trials, at the MAP: each belongs to one cause. Causes are named by the "
+    "cues that set their trials apart from all others"
+)
+CUES = ": x (nearly always there), no x (nearly never), x 70% (that often)."
+
+
+@dataclass(frozen=True)
+class Learner:
+    """One person's tree: whose it is, which of their learners, and why it is shown."""
+
+    rank: str
+    subject: str
+    restart: str
+    n_restarts: int
+    n_trials: int
+    pseudo_r2: float
+    rows: pd.DataFrame
+
+
+def shown_model(data: CohortData) -> str:
+    """Return the model whose trees are shown: HOLMES, or else the best of those that have causes; empty if none has."""
+    if not data.has("trees"):
+        return ""
+    known = set(data["trees"]["model"])
+    wanted = (PREFERRED, data.lead_model, *data.model_names)
+    return next((model for model in wanted if model in known), "")
+
+
+def chosen_learners(data: CohortData, model: str) -> list[Learner]:
+    """Return the trees of the best, the median and the worst fit, by pseudo-R²; fewer if there are fewer people.
+
+    Of someone with several learners, it is the one with the most trials.
+    """
+    trees, fits = data.of_model("trees", model), data.of_model("models", model)
+    fits = fits[fits["subject"].isin(set(trees["subject"]))]
+    fits = fits.dropna(subset=["pseudo_r2"]).sort_values("pseudo_r2", ascending=False, kind="stable")
+    trials = data.of_model("trials_fitted", model)
+    found = []
+    for rank, place in _ranks(len(fits)):
+        subject = str(fits["subject"].iloc[place])
+        lengths = trials.loc[trials["subject"] == subject, "restart"].value_counts(sort=False)
+        restart = str(lengths.idxmax())
+        rows = trees[(trees["subject"] == subject) & (trees["restart"] == restart)]
+        n_trials, pseudo_r2 = int(lengths.max()), float(fits["pseudo_r2"].iloc[place])
+        found.append(Learner(rank, subject, restart, len(lengths), n_trials, pseudo_r2, rows))
+    return found
+
+
+def _ranks(n: int) -> Iterator[tuple[str, int]]:
+    if n == 1:
+        yield "The only fit", 0
+    if n > 1:
+        yield "Best fit", 0
+    if n > 2:
+        yield "Median fit", n // 2
+    if n > 1:
+        yield "Worst fit", n - 1
+
+
+# --- The page
+
+
+def _lacking(data: CohortData) -> str:
+    if not shown_model(data):
+        return "None of the fitted models has latent causes, so that there are no trees to show."
+    return "" if data.has("models", "trials_fitted") else "The run has no fits of single people."
+
+
+def section(data: CohortData) -> Section:
+    """Return the page."""
+    model = shown_model(data)
+    trees = data.of_model("trees", model)
+    key, *drawn = (draw() for draw in figures(data).values())
+    how = TREE if trees["level"].max() > 0 else ROW
+    return Section(
+        TITLE,
+        [
+            Text(_finding(trees, model), "finding"),
+            Text(f"{how}{CUES}"),
+            Row([key], KEY),
+            *(Row(row, max(panel.height for panel in row)) for row in in_rows(drawn)),
+        ],
+    )
+
+
+def figures(data: CohortData) -> Figures:
+    """Return the key, and a tree for each learner."""
+    model = shown_model(data)
+    learners = chosen_learners(data, model) if model else []
+    trees = {f"tree_{place}": partial(_tree, data, learner, place) for place, learner in enumerate(learners, start=1)}
+    return {"tree_key": partial(Panel, "tree_key", draw_tree_key, height=KEY), **trees}
+
+
+def _tree(data: CohortData, learner: Learner, place: int) -> Panel:
+    """Return the panel of a tree, whose share is the width that it takes in points."""
+    cues = [str(name) for name in data["trees"].columns[N_COLUMNS:]]
+    root, least_share = fitting_root(learner.rows, cues, learner.n_trials, TEXT_WIDTH - SLACK)
+    return Panel(
+        f"tree_{place}",
+        partial(draw_tree, root=root),
+        f"{_title(learner)}{_warning(data, learner.subject, shown_model(data))}",
+        _caption(learner, root, least_share),
+        share=width_of_tree(root, TEXT_WIDTH - SLACK) + SLACK,
+        table=learner.rows,
+        height=height_of(root),
+    )
+
+
+def in_rows(drawn: Sequence[Panel], room: float = ROOM) -> list[list[Panel]]:
+    """Return trees row by row: below each other, or two side by side where that leaves all of them on a page."""
+    below = [[each] for each in drawn]
+    ways = [below]
+    for one, other in ((1, 2), (0, 1), (0, 2)):
+        if len(drawn) == 3 and drawn[one].share + drawn[other].share <= TEXT_WIDTH - GUTTER:
+            alone = 3 - one - other
+            rows = [[drawn[one], drawn[other]], [drawn[alone]]]
+            ways.append(rows[::-1] if alone == 0 else rows)
+    return next((rows for rows in ways if sum(map(_height, rows)) <= room), below)
+
+
+def _height(row: Sequence[Panel]) -> float:
+    """Return how high a row of trees is, with its words."""
+    total, width = sum(panel.share for panel in row), TEXT_WIDTH - GUTTER * (len(row) - 1)
+    own = [(panel, width * panel.share / total) for panel in row]
+    heads = max(len(wrapped(printable(panel.title), TITLE_SIZE, part, "bold")) for panel, part in own)
+    feet = max(len(wrapped(printable(panel.caption), SMALL, part)) for panel, part in own)
+    return max(panel.height for panel in row) + LEADING * (heads * TITLE_SIZE + feet * SMALL) + BETWEEN
+
+
+def _finding(trees: pd.DataFrame, model: str) -> str:
+    """Say how large the trees are: medians over people, of each person's first learner."""
+    first = trees[trees["restart"] == trees.groupby("subject", sort=False)["restart"].transform("first")]
+    total = first["visits"].where(first["level"] == 0).groupby(first["subject"]).transform("sum")
+    kept = first[first["visits"] >= LEAST_SHARE * total]
+    nodes = kept.groupby("subject").size().median()
+    levels = (kept.groupby("subject")["level"].max() + 1).median()
+    who = "the median person" if kept["subject"].nunique() > 1 else "one person"
+    if kept["level"].max() == 0:
+        return f"The {model_label(model)} model finds {count(nodes, 'cause')} in {who}."
+    where = f"{count(nodes, 'node')} on {count(levels, 'level')}"
+    return f"{model_label(model)} grows {where} in {who}."
+
+
+def _title(learner: Learner) -> str:
+    name = shortened(learner.subject, TITLE_SIZE, NAME_WIDTH, "bold")
+    return f"{learner.rank}: {name}, pseudo-R² {fixed(round(learner.pseudo_r2, 2) + 0.0)}"
+
+
+def _caption(learner: Learner, root: Node, least_share: float) -> str:
+    nodes = list(root.below())
+    what = "cause" if root.n_levels <= 1 else "node"
+    where = "" if root.n_levels <= 1 else f" on {count(root.n_levels, 'level')}"
+    found = f"{count(len(nodes), what)}{where} with {share(least_share)} of the trials or more."
+    which = ""
+    if learner.n_restarts > 1:
+        restart = shortened(learner.restart, SMALL, NAME_WIDTH)
+        which = f" Of {learner.n_restarts} problems learned afresh, this is the longest, “{restart}”."
+    return f"{found} {_clearest(nodes)}{which}"
+
+
+def _clearest(nodes: list[Node]) -> str:
+    """Say what the model predicts most firmly, of the nodes with a fair share of the trials."""
+    telling = [node for node in nodes if node.share >= TELLING and np.isfinite(node.outcome_rate) and node.all_cues]
+    if not telling:
+        return "No cue sets any large node apart."
+    node = max(telling, key=lambda node: abs(node.outcome_rate - 0.5))
+    cues = listed([shortened(cue, SMALL, NAME_WIDTH) for cue in node.all_cues])
+    came = f"outcome on {share(node.outcome_rate)} of {count(round(node.visits), 'trial')}"
+    return f"Clearest: {cues} ({came})."
+
+
+def _warning(data: CohortData, subject: str, model: str) -> str:
+    texts = [text.partition(":")[0] for text in data.warned_of(subject, model)]
+    return f"   ⚠ {', '.join(texts)}" if texts else ""
+
+
+TREES = Page("trees", TITLE, section, figures, _lacking)

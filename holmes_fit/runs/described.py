@@ -1,0 +1,51 @@
+"""What a run says of its models and parameters, for people: their labels, meanings and looks.
+
+``fit`` writes it into the manifest, as each model describes itself; a run that was made without it has the names alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from holmes_fit.runs.manifest import Manifest
+
+ABOUT = "described"  # where it is in the manifest
+
+
+class ModelWords(NamedTuple):
+    """How a model is shown."""
+
+    label: str
+    meaning: str = ""  # a noun with its article, for sentences
+    color: str = ""  # none, if the model has none of its own
+    marker: str = "o"
+    baseline: bool = False  # whether it is there for the others to be held against
+
+
+class ParameterWords(NamedTuple):
+    """How a parameter is shown."""
+
+    label: str
+    meaning: str = ""
+
+
+def model_words(manifest: Manifest, model: str) -> ModelWords:
+    """Return what a run says of a model; its name is its label, if it says nothing."""
+    said = _said(manifest, "models", model)
+    color, marker = (str(said.get(name, "")) for name in ("color", "marker"))
+    label, meaning = str(said.get("label", "")), str(said.get("meaning", ""))
+    return ModelWords(label or model, meaning, color, marker or "o", said.get("baseline") is True)
+
+
+def parameter_words(manifest: Manifest, parameter: str) -> ParameterWords:
+    """Return what a run says of a parameter; its name is its label, if it says nothing."""
+    said = _said(manifest, "parameters", parameter)
+    return ParameterWords(str(said.get("label", "")) or parameter, str(said.get("meaning", "")))
+
+
+def _said(manifest: Manifest, kind: str, name: str) -> Mapping[str, object]:
+    found: object = manifest.about
+    for step in (ABOUT, kind, name):
+        found = found.get(step) if isinstance(found, Mapping) else None
+    return found if isinstance(found, Mapping) else {}

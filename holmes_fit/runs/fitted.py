@@ -1,0 +1,165 @@
+"""A fitted run, read back: its data, how everyone was fitted, and what was found about each person.
+
+What was searched follows from the preset that the manifest has; that a record belongs to it is checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from functools import cached_property
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from pydantic import ValidationError
+
+from holmes_fit._support.errors import InputError, Problem, Problems, Quoted, nearest, plain, shown
+from holmes_fit.models.registry import Observer, find_model
+from holmes_fit.runs.folder import HasRun, Run, run_of
+from holmes_fit.runs.knowledge import PeopleDraws
+from holmes_fit.runs.manifest import MANIFEST
+from holmes_fit.runs.records import Record
+from holmes_fit.settings.preset import Preset
+from holmes_fit.settings.spaces import Space
+from holmes_fit.trials.cohorts import Cohort
+from holmes_fit.trials.protocols.schema import Protocol
+from holmes_fit.trials.reading import read_cohort
+
+
+@dataclass(frozen=True)
+class FittedRun:
+    """A run of fits. Get one from :func:`fitted_run`."""
+
+    run: Run
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models, in the order in which they were asked for."""
+        listed = self._identity.get("models")
+        return tuple(str(name) for name in listed) if isinstance(listed, list) else ()
+
+    @cached_property
+    def preset(self) -> Preset:
+        """Its settings, with what was fixed on top."""
+        try:
+            return Preset.model_validate(self._identity["preset"])
+        except (KeyError, ValidationError) as error:
+            raise self._unreadable("one whose preset cannot be read") from error
+
+    @cached_property
+    def observer(self) -> Observer:
+        """How the filters were run."""
+        try:
+            return Observer(**self._identity["observer"])
+        except (KeyError, TypeError) as error:
+            raise self._unreadable("one whose observer cannot be read") from error
+
+    @cached_property
+    def cohort(self) -> Cohort:
+        """The data, as the folder keeps them."""
+        try:
+            protocol = Protocol.model_validate_json(self.run.path("protocol.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            where = f"run {plain(str(self.run.root), 200)}, protocol.json"
+            raise InputError([Problem(where, plain(str(error), 200), "the file that a fit has written")]) from error
+        cohort = read_cohort(self.run.path("trials.csv"), protocol)
+        return replace(cohort, subjects=self.run.read_table("subjects.csv", ("subject",)))
+
+    def space(self, model: str) -> Space:
+        """Return what was searched when a model was fitted."""
+        return self.preset.space(find_model(model))
+
+    def averaged(self, model: str) -> int:
+        """Return how many filters a person averages: 1, except for averaged observers."""
+        likelihood = self.preset.likelihood
+        return likelihood.replicates if likelihood.kind == "expected" and find_model(model).uses_particles else 1
+
+    def records(self, model: str) -> dict[str, Record | None]:
+        """Return the record of everyone who was to be fitted with a model; none where it is missing or damaged."""
+        keys = [key for key in self.run.manifest.keys if key[0] == model and len(key) == 2]
+        return {key[1]: self.run.load_record(key) for key in keys}
+
+    def people(self, model: str) -> list[str]:
+        """Return who was fitted with a model."""
+        return list(_successes(self.records(model)))
+
+    def draws(self, model: str) -> PeopleDraws:
+        """Return draws of those who were fitted, each under the fitting prior."""
+        found = {name: record.arrays["draws"] for name, record in _successes(self.records(model)).items()}
+        if not found:
+            return PeopleDraws((), (), np.empty((0, 0, 0)))
+        names = tuple(axis.name for axis in self.space(model).free)
+        return PeopleDraws(tuple(found), names, np.stack(list(found.values())))
+
+    def fits(self, model: str, leave_out: Collection[str] = ()) -> dict[str, Record]:
+        """Return the record of everyone but those who are left out.
+
+        Raises
+        ------
+        InputError
+            If the run has no such model or no such people, is not complete, or someone could not be fitted.
+        """
+        problems = Problems()
+        self.check_model(model, problems)
+        records = self.records(model)
+        for name in leave_out:
+            if records and name not in records:
+                problems.add("leave out", name, "someone who was fitted", nearest(name, records))
+        problems.raise_if_any()
+        records = {name: record for name, record in records.items() if name not in leave_out}
+        self._check_complete(model, records, problems)
+        problems.raise_if_any()
+        if not records:
+            raise InputError([Problem(f"model {model}", "nobody", "at least one person who was fitted")])
+        kept = _successes(records)
+        self._check_lattices(model, kept)
+        return kept
+
+    def check_model(self, model: str, problems: Problems) -> None:
+        """Refuse a model that the run does not have."""
+        if model not in self.models:
+            allowed = f"a model of the run: {', '.join(self.models) or 'it has none'}"
+            problems.add("model", model, allowed, nearest(model, self.models))
+
+    def _check_complete(self, model: str, records: dict[str, Record | None], problems: Problems) -> None:
+        missing = [name for name, record in records.items() if record is None]
+        if missing:
+            seen = Quoted(f"no fit of {len(missing)} of {len(records)} people: {shown(missing)}")
+            problems.add(f"model {model}", seen, "a complete run", self._how_to_go_on())
+        for name, record in records.items():
+            if record is not None and record.error:
+                advice = "Leave this person out."
+                problems.add(f"model {model}, {plain(name)}", Quoted(record.error), "a fit that succeeded", advice)
+
+    def _check_lattices(self, model: str, records: dict[str, Record]) -> None:
+        """Refuse a manifest whose preset is not that of the records."""
+        for axis in self.space(model).free:
+            for name, record in records.items():
+                own = [record.arrays.get(f"{kind}_{axis.name}", np.empty(0)) for kind in ("positions", "log_prior")]
+                wanted = (axis.positions, axis.log_weights)
+                if not all(a.shape == b.shape and np.allclose(a, b) for a, b in zip(own, wanted, strict=True)):
+                    raise self._unreadable(f"one whose preset has another lattice of {axis.name} than {plain(name)}")
+
+    def _how_to_go_on(self) -> str:
+        command = str(self.run.manifest.about.get("command", ""))
+        if command.startswith("holmes-fit "):
+            return f"The same command goes on where it was: {plain(command, limit=400)}"
+        return "The same call of holmes_fit.fit goes on where it was."
+
+    @property
+    def _identity(self) -> dict[str, Any]:
+        return dict(self.run.manifest.identity)
+
+    def _unreadable(self, seen: str) -> InputError:
+        where = f"{MANIFEST} in {plain(str(self.run.root), limit=200)}"
+        return InputError([Problem(where, seen, "the one that the fit has written")])
+
+
+def fitted_run(where: str | PathLike[str] | Run | HasRun) -> FittedRun:
+    """Return the run of fits that is meant; see :func:`holmes_fit.runs.folder.run_of`."""
+    return FittedRun(run_of(where, "fit"))
+
+
+def _successes(records: dict[str, Record | None]) -> dict[str, Record]:
+    return {name: record for name, record in records.items() if record is not None and not record.error}

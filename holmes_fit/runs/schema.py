@@ -1,0 +1,125 @@
+"""The schema of every table of results: what ``tables.toml`` says of its columns, for writers and readers.
+
+``of("fits.csv").columns`` are the columns of a table in their order. A table that is not listed, such as the people's
+own data, has the columns that it has.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from holmes_fit._support.csv_tables import read_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TEXT = "text"
+ENDS = ("_lower", "_upper")  # of the interval of a number that is explained
+
+
+class Column(NamedTuple):
+    """One column of a table."""
+
+    name: str
+    kind: str  # "text", "whole" or "number", or "truth" for True and False; any but text may be missing
+    meaning: str
+
+
+class Table(NamedTuple):
+    """One table of results."""
+
+    file: str
+    after: str  # the command that writes it
+    each: tuple[str, ...]  # the columns that tell rows apart
+    fields: tuple[Column, ...]
+    more: str  # what further columns hold; none are allowed, if it is empty
+    about: str
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(field.name for field in self.fields)
+
+    @property
+    def text(self) -> tuple[str, ...]:
+        """The columns that hold text, whatever it looks like: people may be called ``001``, ``1e3`` or ``NA``."""
+        return tuple(field.name for field in self.fields if field.kind == TEXT)
+
+
+@cache
+def tables() -> Mapping[str, Table]:
+    """Return all tables by the name of their file, in the order of the flow."""
+    content = tomllib.loads((files("holmes_fit.runs") / "tables.toml").read_text(encoding="utf-8"))
+    common = {
+        name: Column(name, kind, meaning)
+        for kind, listed in content.pop("columns").items()
+        for name, meaning in listed.items()
+    }
+    return {
+        file: Table(
+            file,
+            said["after"],
+            tuple(said["each"].split()),
+            tuple(_column(name, said.get("own", {}), common) for name in said["columns"].split()),
+            said.get("more", ""),
+            said["about"],
+        )
+        for file, said in content.items()
+    }
+
+
+def _column(name: str, own: Mapping[str, str], common: Mapping[str, Column]) -> Column:
+    if name in own:
+        return Column(name, *own[name].split(": ", 1))
+    if name.removesuffix(ENDS[0]).removesuffix(ENDS[1]) in own:
+        return Column(name, "number", f"{'lower' if name.endswith(ENDS[0]) else 'upper'} end of its 95% interval")
+    return common[name]
+
+
+def of(file: str) -> Table:
+    """Return the schema of a table."""
+    return tables()[file]
+
+
+def read(path: Path, text: Iterable[str] = ()) -> pd.DataFrame:
+    """Read a table by the schema of its name; texts that are missing are empty. ``text`` names further ones."""
+    listed = (*text, *(tables()[path.name].text if path.name in tables() else ()))
+    table = read_table(path, listed)
+    return table.fillna({name: "" for name in listed if name in table})
+
+
+def frame(file: str, rows: Iterable[object]) -> pd.DataFrame:
+    """Return rows, by the names of columns or in their order, as a table of that name."""
+    import pandas as pd
+
+    return pd.DataFrame(list(rows), columns=list(of(file).columns))
+
+
+def ordered(file: str, table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table with its columns in the order of the schema, further ones behind them.
+
+    It raises a ValueError if it is no such table: a column is missing, unknown, or holds text instead of numbers.
+    """
+    if file not in tables():
+        return table
+    import pandas as pd
+
+    schema = of(file)
+    missing, unknown = (
+        [name for name in one if name not in other]
+        for one, other in ((schema.columns, table.columns), (table.columns, schema.columns))
+    )
+    if missing or (unknown and not schema.more):
+        raise ValueError(f"{file} lacks columns {missing}, and has others {unknown}")
+    for field in schema.fields:
+        if field.kind != TEXT and not pd.api.types.is_numeric_dtype(table[field.name]):
+            values = table[field.name]
+            try:
+                pd.to_numeric(values[values.notna() & (values != "")])
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"{file} has something else than numbers in its column {field.name}") from error
+    return table[[*schema.columns, *unknown]]
