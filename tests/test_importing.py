@@ -166,11 +166,15 @@ def test_psychopy_says_which_loops_there_are(tmp_path: Path) -> None:
 def test_gorilla(tmp_path: Path) -> None:
     files = {"data_exp_4424-v9_task-z5kw.csv": raw_files.gorilla_csv()}
     files["data_exp_4424-v9_questionnaire-4vcn.csv"] = raw_files.gorilla_questionnaire_csv()
+    files["data_exp_4424-v9_questionnaire-5.csv"] = files["data_exp_4424-v9_questionnaire-6.csv"] = (
+        raw_files.gorilla_questionnaire_csv()
+    )
     imported = import_files(lay(tmp_path / "raw", files))
     assert imported.kind == "gorilla"
     assert_expected(imported, "Response", "ANSWER", ("508749", "508750"), tmp_path)
     assert imported.table["Correct"].tolist() == ["1", "0", "1", "1", "1", "0", "", "1"]
-    assert imported.table["age"].tolist() == ["24"] * 4 + ["31"] * 4
+    for name in ("age", "age (questionnaire)", "age (questionnaire) (questionnaire)"):
+        assert imported.table[name].tolist() == ["24"] * 4 + ["31"] * 4
     assert rules(imported, "task-z5kw.csv") == [
         ("read as gorilla: column Participant Private ID", 25),
         ("dropped the row END OF FILE", 1),
@@ -197,7 +201,13 @@ def test_gorilla_second_builder_and_events_out_of_order(tmp_path: Path) -> None:
 def test_gorilla_short_questionnaires(tmp_path: Path) -> None:
     wide = [["Event Index", "Participant Private ID", "age", "hand"], [1, "508749", 24, "left"], [1, "508750", 31, ""]]
     files = {"task.csv": raw_files.gorilla_csv(), "q.csv": csv_bytes([*wide, ["END OF FILE", "", "", ""]])}
+    files["q3.csv"] = files["q2.csv"] = files["q.csv"]
     imported = import_files(lay(tmp_path / "raw", files))
+    assert (
+        "age (questionnaire) (questionnaire)" not in imported.table
+    )  # wide columns that are there already are left out
+    left_out = "columns that the task has as well left out: Event Index, age, hand"
+    assert (left_out, None) in rules(imported, "q3.csv")
     assert imported.table[["age", "hand"]].drop_duplicates().to_numpy().tolist() == [["24", "left"], ["31", ""]]
 
 
@@ -300,7 +310,10 @@ def test_a_person_in_several_files_is_said(tmp_path: Path) -> None:
     imported = import_files(tmp_path, keep={"task": "response"})
     assert imported.table["trial"].tolist() == [str(n) for n in range(1, 9)]
     assert imported.table["file"].tolist() == ["day1"] * 4 + ["day2"] * 4
-    assert any(rule.startswith("1 people in several files, such as p1 in day1, day2") for rule, _ in rules(imported))
+    assert any(
+        rule.startswith("people with several files: 1, such as p1 with day1, day2; trials")
+        for rule, _ in rules(imported)
+    )
 
 
 def test_columns_of_the_import_do_not_hide_those_of_the_file(tmp_path: Path) -> None:

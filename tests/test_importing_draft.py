@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
@@ -205,7 +206,7 @@ NAMES = st.one_of(
 )
 CELLS = st.one_of(
     st.sampled_from(["", "0", "1", "left", "right", "NA", "timeout", "Yes", "no", "1.0", "-2", "1e400", "é", '"\n\\']),
-    st.sampled_from([None, 0, 1, 2.5, float("nan"), True, [1], pd.NaT]),
+    st.sampled_from([None, 0, 1, 2.5, float("nan"), True, [1], pd.NaT, pd.NA, np.int64(3), np.array([1, 2])]),
     st.text(st.characters(exclude_categories=["Cs"]), max_size=4),
 )
 

@@ -14,6 +14,7 @@ from holmes_fit.trials.importing.sheets import (
     Sheet,
     column_of,
     counted,
+    free_name,
     lacking,
     listed,
     names_of,
@@ -105,7 +106,8 @@ def _joined(tasks: list[Sheet], questions: Sheet, findings: Findings) -> list[Sh
     is_long = bool(question) and "Response" in questions.table
     taken = {name for task in tasks for name in names_of(task.table)}
     wide = _by_person(questions, question, findings) if is_long else _one_row_each(questions, taken, findings)
-    wide = wide.rename(columns={name: f"{name} (questionnaire)" for name in taken})
+    names = set(names_of(wide))
+    wide = wide.rename(columns={name: free_name(name, taken | names, " (questionnaire)") for name in taken & names})
     findings.note(questions.file, f"columns joined by participant: {listed(wide.columns)}", len(wide))
     return [task.with_table(task.table.join(wide, on=PERSON).fillna("")) for task in tasks]
 
@@ -125,7 +127,9 @@ def _one_row_each(questions: Sheet, taken: set[str], findings: Findings) -> pd.D
     """Return the answers that stand beside each other; the columns that tasks have as well say nothing of answers."""
     again = questions.table.duplicated(PERSON, keep="last")
     table = without(questions.table, again, "rows of people who have a later one", questions.file, findings)
-    return table.set_index(PERSON)[[name for name in names_of(table) if name not in {PERSON, *taken}]]
+    shared = [name for name in names_of(table) if name in taken and name != PERSON]
+    findings.note(questions.file, f"columns that the task has as well left out: {listed(shared) or 'none'}")
+    return table.set_index(PERSON).drop(columns=shared)
 
 
 def select(sheet: Sheet, explicit: bool, findings: Findings) -> pd.DataFrame:

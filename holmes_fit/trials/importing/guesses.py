@@ -125,7 +125,7 @@ def columns_of(table: object) -> list[Column]:
 
 
 def _in_one_form(cells: pd.Series) -> pd.Series:
-    texts = cells.astype("object").map(as_text).astype("str").str.strip()
+    texts = cells.astype("object").where(cells.notna(), None).map(as_text).astype("str").str.strip()
     return texts.map({text: _plain_value(text) for text in texts.unique()}).astype("str")
 
 

@@ -284,8 +284,8 @@ def _with_files(parts: list[tuple[Sheet, Any]], findings: Findings) -> list[tupl
     if not several:
         return parts
     person, names = next(iter(several.items()))
-    rule = f"{len(several):,} people in several files, such as {plain(person)} in {listed(names, 4)}: "
-    findings.note("all files", rule + "trials are numbered on in that order, and a column file tells them apart")
+    rule = f"people with several files: {len(several):,}, such as {plain(person)} with {listed(names, 4)}"
+    findings.note("all files", f"{rule}; trials are numbered on in that order, and a column file tells them apart")
     return [(sheet, with_column(table, "file", sheet.person, sheet.file, findings)) for sheet, table in parts]
 
 
@@ -297,7 +297,9 @@ def _numbered(table: pd.DataFrame, form: Format, findings: Findings) -> pd.DataF
     table = table.drop(columns=empty)
     order = (table.groupby("subject", sort=False).cumcount() + 1).astype("str")
     table = with_column(table, "trial", order, "all files", findings)
-    findings.note("all files", f"trials numbered from 1 for each of {table['subject'].nunique():,} people", len(table))
+    findings.note(
+        "all files", f"trials of each person numbered from 1, people: {table['subject'].nunique():,}", len(table)
+    )
     first = [name for name in ("subject", "trial", "file") if name in table]
     return table[[*first, *(name for name in table if name not in first)]]
 

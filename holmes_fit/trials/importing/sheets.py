@@ -86,7 +86,7 @@ class Format:
 
 def as_text(value: object) -> str:
     """Return a value of JSON or of a spreadsheet as the text of a cell; nothing is empty."""
-    if value is None or value != value:  # NaN
+    if value is None or (isinstance(value, float) and value != value):  # NaN
         return ""
     if isinstance(value, bool):
         return str(value).lower()
@@ -130,12 +130,18 @@ def tidy_names(names: Sequence[str], file: str, problems: Problems) -> list[str]
     return tidy
 
 
+def free_name(name: str, taken: Iterable[str], suffix: str = IN_FILE) -> str:
+    """Return a name with as many suffixes as it takes to be different from those that are taken."""
+    known = set(taken)
+    while name in known:
+        name += suffix
+    return name
+
+
 def with_column(table: pd.DataFrame, name: str, cells: Any, file: str, findings: Findings) -> pd.DataFrame:
     """Add a column of the import's own; one of that name that the file has is kept under another."""
     if name in table:
-        free = name
-        while free in table:
-            free += IN_FILE
+        free = free_name(name, names_of(table))
         findings.note(file, f"column {plain(name)} of the file renamed to {plain(free)}")
         table = table.rename(columns={name: free})
     table = table.copy(deep=False)
