@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from holmes_fit.trials.cells import number
 from holmes_fit.trials.importing.sheets import Findings, Format, Sheet, column_of, lacking, names_of, unpacked, without
 
 if TYPE_CHECKING:
@@ -51,6 +52,10 @@ def _flat(sheet: Sheet, findings: Findings) -> Sheet:
 
 def select(sheet: Sheet, explicit: bool, findings: Findings) -> pd.DataFrame:
     """Leave out plugins that are no trials, unless the types to keep are named."""
+    index = column_of(sheet.table, "trial_index").map(number).astype("float64")
+    back = int((index.groupby(sheet.table["subject"]).diff() < 0).sum())
+    if back:
+        findings.note(sheet.file, "trial_index goes back within a person; rows stay in the order of the file", back)
     kinds = column_of(sheet.table, "trial_type")
     idle = kinds.isin([] if explicit else NOT_TRIALS)
     rule = f"trial types that are no trials: {', '.join(dict.fromkeys(kinds[idle]))}"
