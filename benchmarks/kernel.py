@@ -14,27 +14,55 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 
 from benchmarks.earlier import NAME, lay_out, make_importable
-from benchmarks.tasks import compositional, shape_color, weather
 from holmes_fit.models.filters import draws, kernel
 from holmes_fit.models.filters.settings import Settings
 from holmes_fit.models.registry import MODELS, LatentCauseModel, Observer
+from holmes_fit.studies.simulation.people import simulate
 from holmes_fit.trials.observations import Observations, observations_from_matrix
 
 KEY = draws.stream_key(0, "benchmark")
 VALUES = {"alpha": 1.0, "omega": 0.5}
 SETTINGS = [{"alpha": 0.3, "omega": 0.3}, VALUES, {"alpha": 2.0, "omega": 1.0}]
 REPLICATES = 8  # as many filters as a fit runs at a node, and more
-TASKS = {
-    "3-level": (lambda: compositional(3), False),
-    "weather": (weather, False),
-    "shape-colour": (shape_color, True),
-}
+
+
+def compositional(levels: int, seed: int = 0, repetitions: int = 10) -> np.ndarray:
+    """Every context of the compositional task, so often, in random order."""
+    rows = []
+    for observation in range(4):
+        for latent in product((0, 1), repeat=levels - 1):
+            outcome = latent[-1] == 0 and latent[max(0, levels - 3)] == 0
+            shown = [int(observation == place) for place in range(4)]
+            rows += [[*shown, latent[0], latent[0], *latent[1:], int(outcome)]] * repetitions
+    return np.random.default_rng(seed).permutation(np.array(rows))
+
+
+def weather(seed: int = 0) -> np.ndarray:
+    """200 trials of the weather prediction task: four cards, their patterns and chances as in its protocol."""
+    person = simulate("weather_prediction", "bias", 1, seed=seed).cohort
+    return person.trials[["x1", "x2", "x3", "x4", "outcome"]].to_numpy(dtype=int)
+
+
+def shape_color(seed: int = 0) -> np.ndarray:
+    """Two shapes in eight colours, blocked by shape, then two new colours: 10 + 3 repetitions."""
+    rng = np.random.default_rng(seed)
+    colours = np.eye(10, dtype=int)
+    shapes = np.tile(np.eye(2, dtype=int), (1, 6))
+    row = lambda shape, colour: [*shapes[shape], *colours[colour], int(shape == 0)]  # noqa: E731
+    blocks = [rng.permutation([row(shape, colour) for colour in range(8)] * 10) for shape in (0, 1)]
+    test = rng.permutation([row(shape, colour) for shape in (0, 1) for colour in (8, 9)] * 3)
+    return np.concatenate([*blocks, test])
+
+
+# Trial matrices, whose last column is the outcome, and whether their cues are normalised by length.
+TASKS = {"3-level": (lambda: compositional(3), False), "weather": (weather, False), "shape-colour": (shape_color, True)}
 
 
 def settings_of(name: str, particles: int = 200, values: dict[str, float] = VALUES) -> Settings:
@@ -130,8 +158,7 @@ def in_fresh_process(code: str) -> dict[str, float]:
 
 MEMORY = """
 import json, re, numpy as np
-from benchmarks.kernel import KEY, settings_of
-from benchmarks.tasks import compositional
+from benchmarks.kernel import KEY, compositional, settings_of
 from holmes_fit.models.filters import kernel
 from holmes_fit.trials.observations import observations_from_matrix
 

@@ -67,11 +67,7 @@ def score_case(case: Case, sets: list[Traces], name: str, estimate: Estimate) ->
 
 
 def score(
-    cases: list[Case],
-    weather: Path | None,
-    names: list[str] | None = None,
-    filters: int = FILTERS,
-    keep: Path = KEPT,
+    cases: list[Case], weather: Path | None, names: list[str] | None = None, filters: int = FILTERS, keep: Path = KEPT
 ) -> pd.DataFrame:
     """Score estimators on all cases, beside what was scored before, and keep the tables."""
     chosen = {name: ESTIMATORS[name] for name in names or ESTIMATORS}

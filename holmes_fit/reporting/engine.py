@@ -69,13 +69,13 @@ def pdf_of(sections: Sequence[Section], about: About, when: datetime | None = No
         main, content = root / TEMPLATE.name, root / "document.json"
         shutil.copy(TEMPLATE, main)
         fonts = _fonts(root / "fonts")
-        content.write_text(json.dumps({**document, "heights": {}}), encoding="utf-8")
+        content.write_text(json.dumps({**document, "final": False, "heights": {}}), encoding="utf-8")
         marks = json.loads(typst.Compiler(main, root=root, font_paths=fonts).query("<mark>", field="value"))
         heights = _heights(blocks, marks)
         for n, block in enumerate(blocks):
             for part, figure in _figures(block, heights.get(n, 0.0)):
                 figure.savefig(root / f"{n}-{part}.svg", format="svg", metadata={"Date": None})
-        content.write_text(json.dumps({**document, "heights": heights}), encoding="utf-8")
+        content.write_text(json.dumps({**document, "final": True, "heights": heights}), encoding="utf-8")
         # Another compiler, as the first one keeps the files that it has read.
         pdf = typst.Compiler(main, root=root, font_paths=fonts).compile(format="pdf", timestamp=stamp)
     assert isinstance(pdf, bytes)

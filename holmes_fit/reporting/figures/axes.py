@@ -149,17 +149,7 @@ def end_labels(ax: Axes, ends: Sequence[tuple[float, float, str, str]], size: fl
     least = 0.085 * (high - low)
     places = spread_out([y for _, y, _, _ in ends], least, low, high)
     for (x, _, label, color), y in zip(ends, places, strict=True):
-        ax.annotate(
-            printable(label),
-            (x, y),
-            xytext=(5, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=size,
-            color=color,
-            parse_math=False,
-            annotation_clip=False,
-        )
+        beside(ax, printable(label), x, y, color, fontsize=size, parse_math=False)
     return ax
 
 
@@ -167,6 +157,21 @@ def mixed(color: str, strength: float) -> tuple[float, float, float]:
     """Return a colour mixed with white; a strength of 1 leaves it as it is."""
     red, green, blue = (1 - strength * (1 - part) for part in to_rgb(color))
     return red, green, blue
+
+
+def named_rows(ax: Axes, labels: Sequence[str], top: float = -0.5, bottom: float = 0.5) -> Axes:
+    """Name what is drawn at 0, 1, 2, ... from top to bottom."""
+    ax.set_yticks(range(len(labels)), labels, parse_math=False)
+    ax.set_ylim(len(labels) - 1 + bottom, top)
+    ax.tick_params(axis="y", length=0)
+    return ax
+
+
+def beside(ax: Axes, text: str, x: float, y: float, color: str, **style: Any) -> Axes:
+    """Write to the right of the axes, or of a point of them, in the colour of what is told."""
+    options = {"xytext": (5, 0), "textcoords": "offset points", "va": "center", "fontsize": LABEL, "color": color}
+    ax.annotate(text, (x, y), **{**options, "annotation_clip": False, **style})
+    return ax
 
 
 def reference(ax: Axes, value: float, axis: str = "y", **options: Any) -> Axes:

@@ -11,7 +11,16 @@ from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import Bbox
 
 from holmes_fit._support.numbers import probability, share
-from holmes_fit.reporting.figures.axes import LABEL, ROUND, Array, people_axis, percent_axis, reference
+from holmes_fit.reporting.figures.axes import (
+    LABEL,
+    ROUND,
+    Array,
+    beside,
+    named_rows,
+    people_axis,
+    percent_axis,
+    reference,
+)
 from holmes_fit.reporting.figures.data import color_of
 from holmes_fit.reporting.names import BASELINES, model_color, model_label
 from holmes_fit.reporting.run_data import EVERYONE
@@ -136,16 +145,7 @@ def draw_frequencies(
             ax.hlines(y, row["lower"], row["upper"], color=color, linewidth=1.2)
             ax.hlines(y, row["lower90"], row["upper90"], color=color, linewidth=3.4)
             ax.plot(row["mean"], y, "o", color=color, markersize=6, markeredgecolor="white", markeredgewidth=1)
-            ax.annotate(
-                f"{share(row['mean'])} {model_label(model)}" if place == 0 else share(row["mean"]),
-                (1.0, y),
-                xytext=(5, 0),
-                textcoords="offset points",
-                va="center",
-                fontsize=LABEL,
-                color=color,
-                annotation_clip=False,
-            )
+            beside(ax, f"{share(row['mean'])}{f' {model_label(model)}' if place == 0 else ''}", 1.0, y, color)
         middles.append((first + max(first, y)) / 2)
         ticks.append(shortened(name, LABEL, 70))
     ax.set_yticks(middles, ticks, parse_math=False)
@@ -169,19 +169,10 @@ def draw_exceedance(ax: Axes, comparison: pd.DataFrame, draws: float = np.inf) -
         ax.plot(row["exceedance"], place, "D", markersize=5, markerfacecolor="white", markeredgecolor=INK)
         near = max(value, float(np.nan_to_num(row["exceedance"], nan=0.0)))
         outside = near < 0.72
-        ax.annotate(
-            probability(value, draws),
-            (near if outside else 0.03, place),
-            xytext=(7 if outside else 0, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=8,
-            weight="bold",
-            color=color if outside else "white",
-        )
-    ax.set_yticks(range(len(rows)), [model_label(model) for model in models], parse_math=False)
-    ax.set_ylim(len(rows) - 0.4, -0.6)
-    ax.tick_params(axis="y", length=0)
+        at, shade = (near, color) if outside else (0.03, "white")
+        away = (7 if outside else 0, 0)
+        beside(ax, probability(value, draws), at, place, shade, xytext=away, fontsize=8, weight="bold")
+    named_rows(ax, [model_label(model) for model in models], -0.6, 0.6)
     ax.set_xlim(0, 1.02)
     reference(ax, 0.95, axis="x", linestyle=(0, (4, 3)), zorder=2)
     ax.set_xlabel("probability")
@@ -204,19 +195,10 @@ def draw_differences_of_models(ax: Axes, comparison: pd.DataFrame, column: str, 
             ax.hlines(place, max(value - spread, edge), value + spread, color=color, linewidth=2)
         at = max(value, edge)
         ax.plot(at, place, "<" if beyond else "o", color=color, markersize=6, markeredgecolor="white")
-        ax.annotate(
-            "best" if value == 0 and spread == 0 else signed(value, digits),
-            (1.0, place),
-            xycoords=("axes fraction", "data"),
-            xytext=(5, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=LABEL,
-            color=INK if row["model"] in BASELINES else color,
-        )
-    ax.set_yticks(range(len(rows)), [model_label(model) for model in models], parse_math=False)
-    ax.set_ylim(len(rows) - 0.5, -0.5)
-    ax.tick_params(axis="y", length=0)
+        told = "best" if value == 0 and spread == 0 else signed(value, digits)
+        ink = INK if row["model"] in BASELINES else color
+        beside(ax, told, 1.0, place, ink, xycoords=("axes fraction", "data"))
+    named_rows(ax, [model_label(model) for model in models])
     ax.margins(x=0.12)
     ax.xaxis.set_major_locator(MaxNLocator(2, steps=ROUND))
     reference(ax, 0.0, axis="x")
@@ -250,9 +232,7 @@ def draw_group_differences(ax: Axes, table: pd.DataFrame, model: str, draws: flo
             bbox=GROUND,
         )
         labels.append(f"{shortened(row['above'], LABEL, 60)} − {shortened(row['below'], LABEL, 60)}")
-    ax.set_yticks(range(len(rows)), labels, parse_math=False)
-    ax.set_ylim(len(rows) - 0.4, -0.8)
-    ax.tick_params(axis="y", length=0)
+    named_rows(ax, labels, -0.8, 0.6)
     ax.set_xlim(-1, 1)
     reference(ax, 0.0, axis="x")
     ax.set_xlabel("difference of shares")

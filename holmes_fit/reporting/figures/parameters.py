@@ -10,7 +10,17 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 
 from holmes_fit._support.numbers import probability
-from holmes_fit.reporting.figures.axes import LABEL, NAME, mixed, natural_ticks, people_axis, reference, to_scale
+from holmes_fit.reporting.figures.axes import (
+    LABEL,
+    NAME,
+    beside,
+    mixed,
+    named_rows,
+    natural_ticks,
+    people_axis,
+    reference,
+    to_scale,
+)
 from holmes_fit.reporting.names import group_color, group_marker, model_color, model_label, parameter_label, term_label
 from holmes_fit.reporting.style import INK
 from holmes_fit.reporting.text import number, shortened, signed, width_of
@@ -103,12 +113,10 @@ def draw_effects(ax: Axes, rows: pd.DataFrame, models: Sequence[str]) -> Axes:
         ax.hlines(place, row["lower"], row["upper"], color=color, linewidth=1.8)
         ax.plot(row["median"], place, "o", color=color, markersize=5.5, markeredgecolor="white")
         text = f"{number(row['median'])}, above 0 with P = {probability(row['probability_above_0'], row['ess_bulk'])}"
-        ax.annotate(text, (1.02, place), xycoords=("axes fraction", "data"), va="center", fontsize=LABEL, color=color)
+        beside(ax, text, 1.0, place, color, xycoords=("axes fraction", "data"))
         name = shortened(term_label(row["name"]), LABEL, 120)
         labels.append(f"{parameter_label(row['parameter'])}: {name} ({model_label(row['model'])})")
-    ax.set_yticks(range(len(rows)), labels, parse_math=False)
-    ax.set_ylim(len(rows) - 0.5, -0.5)
-    ax.tick_params(axis="y", length=0)
+    named_rows(ax, labels)
     ax.margins(x=0.08)
     reference(ax, 0.0, axis="x", color="#777777")
     ax.spines["left"].set_visible(False)

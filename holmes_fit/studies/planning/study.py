@@ -14,7 +14,7 @@ from holmes_fit._support.progress import OnProgress, Watched
 from holmes_fit.fitting.cohort import Fits, do_in
 from holmes_fit.fitting.request import Request
 from holmes_fit.groups.pooling.lattices import load_lattices
-from holmes_fit.groups.pooling.settings import prior_of
+from holmes_fit.groups.pooling.priors import prior_of
 from holmes_fit.runs.folder import Run
 from holmes_fit.runs.records import Key
 from holmes_fit.runs.results import StoredTable
