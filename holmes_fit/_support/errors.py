@@ -16,6 +16,8 @@ from types import UnionType
 class HolmesFitError(Exception):
     """Base of every exception that holmes_fit raises on purpose."""
 
+    __module__ = "holmes_fit"  # where users find it
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -33,6 +35,8 @@ class Problem:
 
 class InputError(HolmesFitError, ValueError):
     """Bad input. ``problems`` lists everything that was found."""
+
+    __module__ = "holmes_fit"  # where users find it
 
     def __init__(self, problems: Iterable[Problem]):
         self.problems = tuple(problems)

@@ -31,7 +31,6 @@ MODEL_MARKERS = {
     "holmes_structure_only": "P",
 }
 
-A4 = (8.27, 11.69)  # inches
 PAGE_WIDTH = 6.9  # between the margins
 
 

@@ -1,4 +1,4 @@
-"""Where things go: the page in points, and axes that shrink until their ticks and labels fit into their boxes."""
+"""Axes that shrink until their ticks and labels fit into their boxes, in points."""
 
 from __future__ import annotations
 
@@ -7,16 +7,7 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from holmes_fit.reporting.style import A4
-
 POINTS = 72.0  # to the inch
-WIDTH, HEIGHT = A4[0] * POINTS, A4[1] * POINTS
-MARGIN = 54.0
-TOP, BOTTOM = HEIGHT - 60.0, 56.0  # where the text begins, and where it has to end
-TEXT_WIDTH = WIDTH - 2 * MARGIN
-LEADING = 1.35  # from line to line, in sizes of the letters
-
-GREY, WARNING = "#6b6b6b", "#b34700"  # the darker orange has enough contrast for letters
 
 Box = tuple[float, float, float, float]  # left, bottom, width, height
 Pads = tuple[float, float, float, float]  # left, bottom, right, top
