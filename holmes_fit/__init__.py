@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from holmes_fit.studies.recovery.results import read_recovery as read_recovery
     from holmes_fit.studies.recovery.study import recover as recover
     from holmes_fit.studies.simulation.people import simulate as simulate
+    from holmes_fit.trials.importing.draft import draft_protocol as draft_protocol
+    from holmes_fit.trials.importing.reading import import_files as import_files
     from holmes_fit.trials.protocols.catalogue import load_protocol as load_protocol
     from holmes_fit.trials.protocols.catalogue import protocol_names as protocol_names
     from holmes_fit.trials.reading import read_cohort as read_cohort
@@ -42,8 +44,10 @@ _HOME = {
     "MODELS": "models.registry",
     "Observer": "models.registry",
     "compare": "groups.comparison.compare",
+    "draft_protocol": "trials.importing.draft",
     "draw": "reporting.drawing",
     "fit": "fitting.cohort",
+    "import_files": "trials.importing.reading",
     "load_protocol": "trials.protocols.catalogue",
     "plan": "studies.planning.study",
     "pool": "groups.pooling.results",
@@ -66,8 +70,10 @@ __all__ = [
     "Observer",
     "__version__",
     "compare",
+    "draft_protocol",
     "draw",
     "fit",
+    "import_files",
     "load_protocol",
     "plan",
     "pool",

@@ -37,7 +37,7 @@ COMMANDS = [
     [],
     ["protocols"],
     ["protocols", "show"],
-    *([name] for name in ("check", "compare", "fit", "init", "plan", "pool", "recover", "report")),
+    *([name] for name in ("check", "compare", "fit", "import", "init", "plan", "pool", "recover", "report")),
     *([name] for name in ("simulate", "status", "trace")),
 ]
 ROWS = [f"{name},{trial},1,0,0,1,{trial % 2},1,{group}" for name, group in (("a", "g"), ("b", "h")) for trial in (1, 2)]

@@ -32,7 +32,7 @@ DOCUMENTS = (
     "holmes_fit/trials/templates/README.md",
 )
 QUICK = ("init", "check", "cd")  # commands whose output is compared
-OF_A_NEW_STUDY = ("protocols/my_task.toml", "data/example.csv")
+OF_A_NEW_STUDY = ("protocols/my_task.toml", "protocols/draft.toml", "data/example.csv")
 SHELL = ("sh", "text", "console", "")
 DATA = {"trials.csv", "subjects.csv", "exclusions.csv"}
 

@@ -13,11 +13,12 @@ import pytest
 
 from holmes_fit.cli import main
 from tests.documents import ROOT, blocks, commands
+from tests.raw_files import jspsych_csv
 from tests.small_fits import small_preset
 from tests.small_recovery import with_short_searches, without_figures
 from tests.small_study import draw_groups_from_their_priors
 
-OWN_STUDY = ["init", "check", "fit", "pool", "compare", "report", "recover", "recover", "plan"]
+OWN_STUDY = ["import", "init", "init", "check", "fit", "pool", "compare", "report", "recover", "recover", "plan"]
 ON_A_CLUSTER = ["fit", "compare"]
 # What is shown, and what takes less time.
 SMALLER = {
@@ -51,6 +52,9 @@ def run(command: str, smaller: dict[str, str]) -> str:
 @pytest.mark.slow
 def test_from_a_new_study_to_a_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "raw").mkdir()
+    for person in (0, 1):
+        (tmp_path / "raw" / f"{person}.csv").write_bytes(jspsych_csv(person, f"p{person}"))
     ran = []
     for command in [command for command in SHOWN if "pilot.csv" not in command and "--json" not in command]:
         if command.startswith("cd "):

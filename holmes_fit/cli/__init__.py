@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from keyword import iskeyword
 
 import typer
 
@@ -19,7 +20,7 @@ from holmes_fit.cli.libraries import silence_libraries
 from holmes_fit.cli.output import BAD_INPUT, FAILED, FINE, INTERRUPTED, Output, in_one_line
 
 for name in ORDER:
-    import_module(f"holmes_fit.cli.{name}")  # which registers the command
+    import_module(f"holmes_fit.cli.{name}{'_' * iskeyword(name)}")  # which registers the command
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -18,7 +18,7 @@ from holmes_fit.cli.output import Output
 
 # As one needs them, from a new study to its report; then what is for other days.
 ORDER = (
-    *("init", "protocols", "check", "fit", "status", "pool", "compare", "report"),
+    *("init", "import", "protocols", "check", "fit", "status", "pool", "compare", "report"),
     *("recover", "plan", "simulate", "trace"),
 )
 
@@ -68,7 +68,7 @@ def command(*lines: str, of: typer.Typer = app) -> Callable[[Callable[..., None]
     """
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
-        return of.command(epilog=examples(*lines))(speaking(function))
+        return of.command(function.__name__.rstrip("_"), epilog=examples(*lines))(speaking(function))
 
     return register
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from holmes_fit.groups.pooling.priors import GroupPrior
     from holmes_fit.groups.pooling.sampling import Sampling
     from holmes_fit.models.registry import Observer
+    from holmes_fit.trials.importing.reading import Imported
 
 
 def shipped(folder: StudyFolder) -> Callable[[str], list[str]]:
@@ -74,6 +76,8 @@ Workers = Annotated[int | None, option("N", "Processes on this machine; all core
 NewFolder = Annotated[Path, option("DIR", "A new folder, or one to go on in after a stop.", show_default=False)]
 NewFile = Annotated[Path, option("FILE", "The CSV to write.", show_default=False)]
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", show_default=False, help="A run folder.")]
+KINDS = "jspsych, psychopy, gorilla, labjs, bids, table, or auto, which tells by the columns"
+Kind = Annotated[str, option("KIND", f"The program that wrote them: {KINDS}.", "--from", "--kind")]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
 
 
@@ -162,6 +166,44 @@ class Pooling(Options):
     ] = "default"
     seed: Seed = 0
     workers: Workers = None
+
+
+@dataclass(frozen=True)
+class RawFiles(Options):
+    """What is made of raw files."""
+
+    keep: Annotated[list[str] | None, option("COLUMN=VALUE,...", "Rows to keep; can be repeated.")] = None
+    drop: Annotated[list[str] | None, option("COLUMN=VALUE,...", "Rows to leave out; can be repeated.")] = None
+    subject: Annotated[str | None, option("COLUMN", 'Names the person; "file name" takes the name of the file.')] = None
+    rename: Annotated[list[str] | None, option("OLD=NEW", "A new name of a column; can be repeated.")] = None
+    sheet: Annotated[str | None, option("NAME", "The sheet of a workbook that has several.")] = None
+
+    def read(self, paths: list[Path], kind: str) -> Imported:
+        """Import files as the options say."""
+        from holmes_fit.trials.importing.reading import import_files
+
+        problems = Problems()
+        new_names = list(_pairs(self.rename or (), "--rename", "OLD=NEW", problems))
+        for name in {old for old, _ in new_names if [each for each, _ in new_names].count(old) > 1}:
+            problems.add("option --rename", name, "one new name for each column")
+        keep, drop = (
+            _values(texts or (), name, problems) for texts, name in ((self.keep, "--keep"), (self.drop, "--drop"))
+        )
+        problems.raise_if_any()
+        names = dict(new_names)
+        return import_files(paths, kind, keep=keep, drop=drop, subject=self.subject, rename=names, sheet=self.sheet)
+
+
+def _values(texts: Sequence[str], option: str, problems: Problems) -> dict[str, list[str]]:
+    """Return the values by column; quotation marks keep a comma in a value, as in a CSV."""
+    found: dict[str, list[str]] = {}
+    for text in texts:
+        name, equals, values = text.partition("=")  # values, such as the HTML of a stimulus, may have more of them
+        if equals and name.strip():
+            found.setdefault(name.strip(), []).extend(next(csv.reader([values], skipinitialspace=True), []) or [""])
+        else:
+            problems.add(f"option {option}", text, "COLUMN=VALUE,...")
+    return found
 
 
 def names_in(text: str | None) -> list[str] | None:

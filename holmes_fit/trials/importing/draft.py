@@ -1,0 +1,354 @@
+"""A first protocol for a table: guesses from names and values of columns, each with its reason, and what stays open."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from holmes_fit._support.errors import plain
+from holmes_fit.trials.cells import number
+from holmes_fit.trials.importing.guesses import Column, Guesses, columns_of, determines, joint
+from holmes_fit.trials.importing.sheets import IN_FILE, listed
+from holmes_fit.trials.protocols.catalogue import read_protocol
+from holmes_fit.trials.protocols.schema import RESERVED
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST_LEVELS = 12
+RARE = 0.05  # a value in fewer rows than that may mark odd trials
+MISSES = ("timeout", "timedout", "timed out", "missed", "miss", "late", "no response", "noresponse", "too slow", "-")
+# What programs write down about the browser, the screen and the time of day.
+TECHNICAL = re.compile(
+    "time(stamp|zone)|date|browser|device|monitor|viewport|screen|framerate|version|useragent|(participant|user)os|schedule"
+)
+COUNTERS = re.compile("this(n|trialn|repn|index)$")
+TESTS = re.compile("test|transfer|generali", re.IGNORECASE)
+PRESENCE = (("0", "1"), ("no", "yes"), ("n", "y"), ("false", "true"), ("absent", "present"), ("off", "on"))
+# Pairs of words of which the first one is plainly the 0.
+ZERO_FIRST = (
+    *PRESENCE,
+    ("left", "right"),
+    ("sun", "rain"),
+    ("incorrect", "correct"),
+    ("wrong", "right"),
+    ("low", "high"),
+)
+
+
+@dataclass(frozen=True)
+class Draft:
+    """The text of a protocol, why it says what it says, and what only a person can decide."""
+
+    toml: str
+    reasons: tuple[str, ...]
+    undecided: tuple[str, ...]
+
+
+def draft_protocol(table: pd.DataFrame, name: str) -> Draft:
+    """Write a protocol for a tidy table, with a reason for each guess and a list of what nobody but you can know.
+
+    Parameters
+    ----------
+    table
+        One row a trial, such as ``import_files(...).table``.
+    name
+        The name of the protocol.
+
+    Raises
+    ------
+    InputError
+        If there is no table with rows and different names of columns.
+
+    Examples
+    --------
+    >>> import holmes_fit as hf
+    >>> draft = hf.draft_protocol(hf.import_files("data/weather_prediction.csv").table, "weather")
+    >>> print(draft.toml[draft.toml.index("[features]") :])
+    [features]
+    x1 = "binary"
+    x2 = "binary"
+    x3 = "binary"
+    x4 = "binary"
+    """
+    guesses = Guesses({column.name: column for column in columns_of(table)})
+    lines = _guessed(guesses)
+    head = (
+        f"# A draft, made from a table with {len(table):,} rows and {len(table.columns):,} columns. Check every line."
+    )
+    reasons = _comments("Why it says what it says:", guesses.reasons)
+    questions = _comments("What only you can decide:", guesses.undecided)
+    toml = "\n".join([head, *reasons, *questions, "", f"title = {_quoted(name)}", *lines, ""])
+    read_protocol(toml, f"{plain(name)}.toml", name)  # which would say what is wrong with it
+    return Draft(toml, tuple(guesses.reasons), tuple(guesses.undecided))
+
+
+def _guessed(guesses: Guesses) -> list[str]:
+    """Give roles to one column after the other, out of those that are left."""
+    subject = _subject(guesses)
+    restart = _restart(guesses, subject)
+    learner = joint([column for column in (subject, restart) if column], guesses.rows)
+    trial, has_gaps = _trial(guesses, learner)
+    _set_stretches_apart(guesses, joint([subject] if subject else [], guesses.rows))
+    choice = _two_valued(guesses, "choice")
+    outcome = _two_valued(guesses, "outcome")
+    correct = _correct(guesses, outcome)
+    feedback = next(
+        (column for column in guesses.free("feedback") if len(column.values) <= 2 and column.is_filled), None
+    )
+    if feedback:
+        guesses.take("feedback", feedback, "its name says so and it has two values in all rows")
+    covariates = _covariates(guesses, subject)
+    lines = ["allow_gaps = true  # ? see above"] if has_gaps else []
+    lines += ["", "[columns]", _entry("subject", subject), _entry("trial", trial), _entry("choice", choice)]
+    lines += [_entry("correct", correct) if correct and not outcome else _entry("outcome", outcome)]
+    lines += [_entry("feedback", feedback)] if feedback else []
+    lines += [f"restart = {_names([restart] if restart else [])}", f"optional_covariates = {_names(covariates)}"]
+    lines += _codings(guesses, choice, outcome, correct)
+    lines += _coding("feedback", feedback, _pair(feedback.values)) if feedback and len(feedback.values) == 2 else []
+    return [*lines, "", "[features]", *_features(guesses, learner), *_exclusions(guesses)]
+
+
+def _subject(guesses: Guesses) -> Column | None:
+    for column in guesses.free("subject"):
+        if column.is_filled and len(column.values) < guesses.rows:
+            return guesses.take("subject", column, f"its name says so ({len(column.values):,} people)")
+    guesses.undecided.append(
+        'columns.subject: no filled column has a name such as "subject"; name the one of the people'
+    )
+    return None
+
+
+def _restart(guesses: Guesses, subject: Column | None) -> Column | None:
+    person = joint([subject] if subject else [], guesses.rows)
+    for column in guesses.free("problem"):
+        if column.is_filled and column.varies_within(person):
+            return guesses.take("restart", column, "a new problem is mostly learned afresh; with [] it is not")
+    return None
+
+
+def _trial(guesses: Guesses, learner: pd.Series) -> tuple[Column | None, bool]:
+    """Return the column that orders the trials of a learner, and whether its numbers leave some out."""
+    whole = [column for column in guesses.free("trial") if column.is_whole]
+    for column in whole:
+        order = column.cells.astype("int64").groupby(learner)
+        if (order.nunique() == order.size()).all():
+            guesses.take("trial", column, "its name says so and no number repeats within a learner")
+            gaps = int((order.max() - order.min() >= order.size()).sum())
+            if gaps:
+                advice = "true is right only if those trials were never shown"
+                guesses.undecided.append(f"allow_gaps: the numbers of {gaps:,} learners leave trials out; {advice}")
+            return column, gaps > 0
+    seen = f"the numbers in {listed(column.name for column in whole)} repeat within a person"
+    seen = seen if whole else 'no column of whole numbers has a name such as "trial"'
+    guesses.undecided.append(f"columns.trial: {seen}; number the trials of each person on from 1")
+    return None, False
+
+
+def _set_stretches_apart(guesses: Guesses, person: pd.Series) -> None:
+    """Give no role to blocks, phases and sessions: whether anyone learns afresh with them cannot be seen."""
+    for column in guesses.free("stretch"):
+        guesses.used.add(column.name)
+        name = plain(column.name)
+        if column.varies_within(person):
+            advice = "kept as it is; name it under restart only if people learn afresh with each"
+            guesses.undecided.append(f"{name} ({listed(column.values, 4)}): {advice}")
+        tests = [value for value in column.values if TESTS.search(value)]
+        if tests:
+            advice = (
+                "if no outcome was shown there, it must be empty in those rows, or a column under feedback must say so"
+            )
+            guesses.undecided.append(f"{name} {listed(tests)}: {advice}")
+
+
+def _answers(column: Column) -> list[str]:
+    return [value for value in column.values if value.lower() not in MISSES]
+
+
+def _two_valued(guesses: Guesses, role: str) -> Column | None:
+    hits = guesses.free(role)
+    fitting = [column for column in hits if len(_answers(column)) == 2]
+    if fitting:
+        others = f"; {listed(column.name for column in fitting[1:])} would fit as well" if fitting[1:] else ""
+        why = f"its name says so and it has two values, {listed(_answers(fitting[0]))}{others}"
+        return guesses.take(role, fitting[0], why)
+    seen = 'no column with two values has a name such as "' + role + '"'
+    for column in [column for column in hits if len(_answers(column)) > 2][:1]:
+        values = f"{len(_answers(column)):,} values ({listed(_answers(column), 4)})"
+        seen = f"{plain(column.name)} has {values}; every one needs the code 0 or 1 under [{role}]"
+    if role == "choice" or not guesses.free("correct"):
+        guesses.undecided.append(f"columns.{role}: {seen}")
+    return None
+
+
+def _correct(guesses: Guesses, outcome: Column | None) -> Column | None:
+    """Return the column that says whether an answer was right; it has a role if there is no outcome."""
+    correct = next((column for column in guesses.free("correct") if 1 <= len(column.values) <= 2), None)
+    if correct and outcome:
+        guesses.used.add(correct.name)
+    elif correct:
+        guesses.take("correct", correct, "there is no outcome, which follows from the choice and whether it was right")
+    return correct
+
+
+def _covariates(guesses: Guesses, subject: Column | None) -> list[Column]:
+    """Return the columns with one value for each person that say something about more than one of them."""
+    found = []
+    for column in [column for column in guesses.left() if subject and not column.varies_within(subject.cells)]:
+        assert subject is not None
+        guesses.used.add(column.name)
+        shared = len(column.values) <= max(2, min(6, len(subject.values) // 2))
+        fits = column in guesses.named("person") or (shared and not TECHNICAL.search(column.bare_name))
+        if len(column.values) > 1 and fits and column.name not in RESERVED:
+            why = f"it has one value for each person ({listed(column.values, 4)})"
+            found.append(guesses.take("optional_covariates", column, why))
+    return found
+
+
+def _pair(values: Sequence[str]) -> tuple[str, str]:
+    """Return two values, the one for 0 first."""
+    lowered = {value.lower(): value for value in values}
+    known = next((pair for pair in ZERO_FIRST if lowered.keys() == set(pair)), None)
+    return (lowered[known[0]], lowered[known[1]]) if known else (values[0], values[-1])
+
+
+def _codings(guesses: Guesses, choice: Column | None, outcome: Column | None, correct: Column | None) -> list[str]:
+    mine = _pair(_answers(choice)) if choice else ("0", "1")
+    lines = _coding("choice", choice, mine) if choice else []
+    if outcome:
+        theirs = _pair(_answers(outcome))
+        if choice and {*theirs} != {*mine}:
+            theirs, why, sure = _matched(choice, outcome, correct, mine, theirs)
+            told = guesses.reasons if sure else guesses.undecided
+            told.append(f"outcome.coding: {plain(theirs[0])} is 0, as {plain(mine[0])} is; {why}")
+        lines += _coding("outcome", outcome, theirs)
+    elif correct:
+        lines += _coding("correct", correct, _pair(correct.values) if len(correct.values) == 2 else ("0", "1"))
+    return lines
+
+
+def _matched(
+    choice: Column, outcome: Column, correct: Column | None, mine: tuple[str, str], theirs: tuple[str, str]
+) -> tuple[tuple[str, str], str, bool]:
+    """Return the outcomes in the order of the answers that predict them, why, and whether the data say so."""
+    if correct is None or len(correct.values) != 2:
+        return theirs, "that is a guess: which answer predicts which outcome?", False
+    right = correct.cells == _pair(correct.values)[1]
+    together = float(((choice.cells[right] == mine[0]) == (outcome.cells[right] == theirs[0])).mean())
+    ordered = theirs if together > 0.5 else (theirs[1], theirs[0])
+    return ordered, f"so it is in {max(together, 1 - together):.0%} of the right answers by {plain(correct.name)}", True
+
+
+def _coding(role: str, column: Column, pair: tuple[str, str]) -> list[str]:
+    missing = [value for value in column.values if value.lower() in MISSES and value not in pair]
+    lines = [] if pair == ("0", "1") else [f"coding = {{ {_key(pair[0])} = 0, {_key(pair[1])} = 1 }}"]
+    lines += [f"missing = [{', '.join(map(_quoted, missing))}]"] if missing else []
+    return ["", f"[{role}]", *lines] if lines else []
+
+
+def _features(guesses: Guesses, learner: pd.Series) -> list[str]:
+    """Return a line for each column that is a cue, and commented lines for those that may be one."""
+    times = guesses.named("time")
+    left = [column for column in guesses.left() if column not in times and len(column.values) > 1]
+    chosen: list[Column] = []
+    maybe: list[Column] = []
+    # Two values before more, and short words first: of columns that say the same, the first one is the cue.
+    for column in sorted(left, key=lambda column: (len(column.values) > 2, sum(map(len, column.values)))):
+        if why := _no_cue(guesses, column, learner, chosen):
+            guesses.reasons.append(f"no cue: {plain(column.name)}, as {why}")
+        elif why := _doubtful(column):
+            maybe.append(column)
+            guesses.undecided.append(f"features.{plain(column.name)}: {why}; if it was a cue, take the # away")
+        else:
+            chosen.append(column)
+    cues = [column for column in left if column in chosen]
+    for column in [column for column in cues if len(column.values) == 2 and not _is_presence(column)]:
+        advice = "levels = [...] would make a cue of each, which changes what the parameters mean"
+        guesses.undecided.append(f"features.{plain(column.name)}: two words are one cue here; {advice}")
+    if not chosen:
+        guesses.undecided.append("features: no column looks like a cue; name those that people saw before they chose")
+    lines = [f"{_key(column.name)} = {_feature(column)}" for column in cues]
+    return lines + [f"# {_key(column.name)} = {_feature(column)}" for column in maybe]
+
+
+def _no_cue(guesses: Guesses, column: Column, learner: pd.Series, chosen: Sequence[Column]) -> str:
+    """Return why a column is surely no cue; nothing if it may be one."""
+    if column in guesses.named("choice") + guesses.named("correct"):
+        return "its name says that it is an answer, too"
+    given = column.name in RESERVED or column.name.endswith(IN_FILE) or column in guesses.named("no cue")
+    if given or COUNTERS.search(column.bare_name) or TECHNICAL.search(column.bare_name):
+        return "its name says that it describes the trial, or comes after the choice"
+    if len(column.values) > MOST_LEVELS:
+        return f"it has {len(column.values):,} values"
+    if any(value is not None and value != round(value) for value in map(number, column.values)):
+        return "it has numbers with decimals, which are amounts"
+    if not column.varies_within(learner):
+        return "it never changes within a learner"
+    for other in chosen:
+        if determines(other.cells, column.cells) and determines(column.cells, other.cells):
+            return f"it says the same as {plain(other.name)}"
+    if len(column.values) > 2 and chosen and determines(joint(chosen, guesses.rows), column.cells):
+        return f"it follows from {listed(other.name for other in chosen)}"
+    return ""
+
+
+def _doubtful(column: Column) -> str:
+    """Return why a column may be no cue; nothing if it looks like one."""
+    if not column.is_filled:
+        return f"it has {int((column.cells == '').sum()):,} empty cells, and a cue cannot be empty"
+    if len(column.values) > 2 and None not in map(number, column.values):
+        return f"it has the numbers {listed(column.values, 4)}, which may be levels of a cue or an amount"
+    share = float(column.cells.value_counts(normalize=True).min())
+    if len(column.values) == 2 and share < RARE:
+        return f"one of its values is in {share:.1%} of the rows only, as if it marked odd trials"
+    return ""
+
+
+def _is_presence(column: Column) -> bool:
+    return tuple(value.lower() for value in _pair(column.values)) in PRESENCE
+
+
+def _feature(column: Column) -> str:
+    if len(column.values) > 2:
+        return f"{{ levels = [{', '.join(map(_quoted, column.values))}] }}"
+    pair = _pair(column.values)
+    return '"binary"' if pair == ("0", "1") else f"{{ coding = {{ {_key(pair[0])} = 0, {_key(pair[1])} = 1 }} }}"
+
+
+def _exclusions(guesses: Guesses) -> list[str]:
+    """Return a commented rule for the first column of reaction times."""
+    for column in guesses.free("time"):
+        known = sorted(value for text in column.cells if (value := number(text)) is not None)
+        if known:
+            middle = known[len(known) // 2]
+            unit, low, high = ("seconds", 0.1, 5.0) if middle < 50 else ("milliseconds", 100.0, 5000.0)
+            why = f"reaction times look like {unit}, half of them below {middle:g}"
+            guesses.reasons.append(f"exclusions: none; a rule for {plain(column.name)} is ready below, as {why}")
+            rule = f"# rt = {{ column = {_quoted(column.name)}, min = {low}, max = {high} }}"
+            return ["", "# [exclusions]", rule]
+    return []
+
+
+def _comments(title: str, texts: Iterable[str]) -> list[str]:
+    lines = [f"# - {plain(text, 400)}" for text in texts]
+    return ["#", f"# {title}", *lines] if lines else []
+
+
+def _entry(role: str, column: Column | None) -> str:
+    return f"{role} = {_quoted(column.name)}" if column else f'# {role} = "..."  # ? see above'
+
+
+def _names(columns: Iterable[Column]) -> str:
+    return f"[{', '.join(_quoted(column.name) for column in columns)}]"
+
+
+def _key(text: str) -> str:
+    return text if re.fullmatch("[A-Za-z0-9_-]+", text) else _quoted(text)
+
+
+def _quoted(text: str) -> str:
+    """Return a TOML string; JSON writes them alike."""
+    return json.dumps(text, ensure_ascii=False)

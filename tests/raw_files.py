@@ -1,0 +1,225 @@
+"""Raw files as the programs write them, with their oddities, for two people who learn by left and right keys."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import zipfile
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+TRIALS = (  # cue, key, reaction time in ms, correct key; the second person misses the third trial
+    (("circle", "f", 512, "f"), ("square", "j", 634, "f"), ("circle", "j", 701, "j"), ("square", "f", 455, "f")),
+    (("square", "j", 388, "j"), ("circle", "f", 590, "j"), ("circle", None, None, "f"), ("square", "j", 377, "j")),
+)
+
+# What every import of these trials comes to, under the names that the programs give to the columns.
+EXPECTED = [(cue, key or "", answer) for person in TRIALS for cue, key, _, answer in person]
+
+
+def csv_bytes(rows: Iterable[Sequence[object]], separator: str = ",", encoding: str = "utf-8") -> bytes:
+    text = io.StringIO()
+    csv.writer(text, delimiter=separator, lineterminator="\n").writerows(rows)
+    return text.getvalue().encode(encoding)
+
+
+def zipped(files: dict[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+def jspsych_records(person: int, subject: str | None = None) -> list[dict[str, Any]]:
+    """One person's data as ``jsPsych.data.get().json()`` gives them: survey, fixations and trials in one list."""
+    own = {} if subject is None else {"subject": subject}
+    records: list[dict[str, Any]] = [
+        {"success": True, "timeout": False, "trial_type": "preload"},
+        {"view_history": [{"page_index": 0, "viewing_time": 810}], "rt": 815, "trial_type": "instructions"},
+        {
+            "response": {"age": "24", "sex": "f"},
+            "rt": 9001.3,
+            "question_order": [0, 1],
+            "trial_type": "survey-html-form",
+        },
+    ]
+    for cue, key, rt, answer in TRIALS[person]:
+        fixation = {"rt": None, "stimulus": "<p>+</p>", "response": None, "task": "fixation"}
+        trial = {"rt": rt, "stimulus": f"img/{cue}.png", "response": key, "task": "response", "cue": cue}
+        trial |= {"correct_response": answer, "correct": key == answer}
+        records += [
+            fixation | {"trial_type": "html-keyboard-response"},
+            trial | {"trial_type": "image-keyboard-response"},
+        ]
+    for i, record in enumerate(records):
+        record |= {"trial_index": i, "time_elapsed": 1000 * i + 17, "internal_node_id": f"0.0-{i}.0", **own}
+    return records
+
+
+def jspsych_csv(person: int, subject: str | None = None) -> bytes:
+    """The same by ``.csv()``: every cell in quotation marks, objects as JSON, ``null`` for nothing."""
+    records = jspsych_records(person, subject)
+    names = list(dict.fromkeys(name for record in records for name in record))
+
+    def cell(record: dict[str, Any], name: str) -> str:
+        if name not in record:
+            return ""
+        value = record[name]
+        return value if isinstance(value, str) else json.dumps(value)
+
+    text = io.StringIO()
+    writer = csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\r\n")
+    writer.writerow(names)
+    writer.writerows([cell(record, name) for name in names] for record in records)
+    return text.getvalue().encode()
+
+
+def psychopy_csv(person: int, participant: str) -> bytes:
+    """One person's CSV of Builder: byte order mark, a separator at the end of every line, nested and practice loops."""
+    names = ["cue", "corrAns", "practice.thisRepN", "practice.thisTrialN", "practice.thisN", "practice.thisIndex"]
+    names += ["blocks.thisRepN", "blocks.thisTrialN", "blocks.thisN", "blocks.thisIndex"]
+    names += ["trials_2.thisRepN", "trials_2.thisTrialN", "trials_2.thisN", "trials_2.thisIndex"]
+    names += ["key_resp.keys", "key_resp.rt", "key_resp.corr", "welcome.started", "participant", "session", "date"]
+    names += ["expName", "psychopyVersion", "frameRate", ""]
+    extra = {"participant": participant, "session": "001", "date": f"2024_Mar_0{person + 1}_1017", "expName": "learn"}
+    extra |= {"psychopyVersion": "2022.2.5", "frameRate": "59.94"}
+
+    def counters(loop: str, n: int) -> dict[str, object]:
+        return {f"{loop}.thisRepN": 0, f"{loop}.thisTrialN": n, f"{loop}.thisN": n, f"{loop}.thisIndex": n}
+
+    rows: list[dict[str, object]] = [{"welcome.started": 0.01, **extra}]
+    practice = {"cue": "circle", "corrAns": "f", "key_resp.keys": "f", "key_resp.rt": 0.9, "key_resp.corr": 1}
+    rows.append({**counters("practice", 0), **practice, **extra})
+    for i, (cue, key, rt, answer) in enumerate(TRIALS[person]):
+        row = {**counters("blocks", i // 2), **counters("trials_2", i % 2), "cue": cue, "corrAns": answer}
+        row |= {"key_resp.keys": f"['{key}']" if i == 0 else key, "key_resp.corr": int(key == answer)}
+        rows.append({**row, "key_resp.rt": "" if rt is None else rt / 1000, **extra})
+        if i % 2:
+            rows.append({**counters("blocks", i // 2), **extra})  # the feedback at the end of a block
+    rows.append(extra)
+    return csv_bytes([names, *([row.get(name, "") for name in names] for row in rows)], encoding="utf-8-sig")
+
+
+GORILLA_HEAD = ["Event Index", "UTC Timestamp", "Experiment ID", "Tree Node Key", "Repeat Key", "Participant Public ID"]
+GORILLA_HEAD += ["Participant Private ID", "Participant Status", "Task Name", "checkpoint-eqdz", "Spreadsheet Name"]
+GORILLA_HEAD += ["Spreadsheet Row", "Trial Number", "Screen Number", "Screen Name", "Zone Name", "Zone Type"]
+GORILLA_HEAD += [
+    "Reaction Time",
+    "Response",
+    "Attempt",
+    "Correct",
+    "Incorrect",
+    "Timed Out",
+    "display",
+    "ANSWER",
+    "cue",
+]
+
+
+def gorilla_csv() -> bytes:
+    """A task's node of the first task builder, everyone in one file, with the last row that says so."""
+    rows = []
+    for person, private in enumerate(("508749", "508750")):
+        fixed = ["1.54394E+12", 4424, "task-z5kw", "", "", private, "complete", "Learning", "done", "main"]
+        rows.append([1, *fixed, "", "BEGIN TASK", "", "", "", "", "", "", "", 0, 1, "", "", "", ""])
+        event = 2
+        rows.append(
+            [event, *fixed, 1, 1, 1, "Screen 1", "next", "continue_button", 1484.5, "", "", 0, 1, "", "info", "", ""]
+        )
+        for n, (cue, key, rt, answer) in enumerate(TRIALS[person], start=1):
+            shown = ["trial", answer, cue]
+            at = [*fixed, n + 1, n, 2, "choose"]
+            rows.append([event + 1, *at, "z", "content_audio", 9, "AUDIO STARTED", 1, 0, 1, "", *shown])
+            if key is None:
+                rows.append([event + 2, *at, "limit", "timelimit_screen", 3000, "", "", 0, 1, 1, *shown])
+            else:
+                right = int(key == answer)
+                zone = ["keys", "response_keyboard_single", rt, key, 1, right, 1 - right, ""]
+                rows.append([event + 2, *at, *zone, *shown])
+                if not right:
+                    again = ["keys", "response_keyboard_single", 300, answer, 2, 1, 0, ""]
+                    rows.append([event + 3, *at, *again, *shown])
+            event += 3
+        rows.append([event + 1, *fixed, "", "END TASK", "", "", "", "", "", "", "", 0, 1, "", "", "", ""])
+    rows.append(["END OF FILE", *[""] * (len(GORILLA_HEAD) - 1)])
+    return csv_bytes([GORILLA_HEAD, *rows], encoding="utf-8-sig")
+
+
+def gorilla_questionnaire_csv() -> bytes:
+    head = ["Event Index", "Participant Private ID", "Tree Node Key", "Question Key", "Response"]
+    rows: list[list[object]] = []
+    for private, age in (("508749", "24"), ("508750", "31")):
+        answers = [("BEGIN QUESTIONNAIRE", ""), ("age", age), ("age-quantised", "2"), ("END QUESTIONNAIRE", "")]
+        rows += [[i, private, "questionnaire-4vcn", *answer] for i, answer in enumerate(answers, start=1)]
+    return csv_bytes([head, *rows, ["END OF FILE", "", "", "", ""]], encoding="utf-8-sig")
+
+
+def gorilla_builder_2_csv() -> bytes:
+    """The second task builder: types of responses in place of zones, columns of the spreadsheet marked as such."""
+    head = ["Event Index", "Participant Private ID", "Tree Node Key", "Spreadsheet Row", "Trial Number", "Screen"]
+    head += ["Object Name", "Response Type", "Response", "Reaction Time", "Correct"]
+    head += ["Spreadsheet: cue", "Spreadsheet: answer"]
+    rows: list[list[object]] = []
+    for person, private in enumerate(("11", "12")):
+        for n, (cue, key, rt, answer) in enumerate(TRIALS[person], start=1):
+            at = [private, "task-a", n, n]
+            rows.append([len(rows) + 1, *at, "Screen 1", "Next", "continue", "", 50, "", cue, answer])
+            got = ["response", key, rt, int(key == answer)] if key else ["timedout", "", 3000, 0]
+            rows.append([len(rows) + 1, *at, "Screen 2", "Keyboard", *got, cue, answer])
+    return csv_bytes([head, *rows, ["END OF FILE", *[""] * (len(head) - 1)]])
+
+
+def labjs_records(person: int) -> list[dict[str, Any]]:
+    """One person's rows: the technical information, screens, and the loop around them when it ends."""
+    meta = {"labjs_version": "20.2.4", "location": "https://lab.example/?participant=x", "screen_width": 1920}
+    records: list[dict[str, Any]] = [
+        {"sender": "Welcome", "sender_type": "html.Screen", "sender_id": "0", "response": "go", "ended_on": "response"},
+    ]
+    records[0] |= {"duration": 5120.4, "meta": json.dumps(meta), "url": json.dumps({"participant": f"q{person + 1}"})}
+    for i, (cue, key, rt, answer) in enumerate(TRIALS[person]):
+        own = {"cue": cue, "correctResponse": answer}
+        end = {"response": key, "responseAction": f"keydown({key})", "ended_on": "response", "duration": rt}
+        end = end if key else {"response": None, "ended_on": "timeout", "duration": 2000}
+        fixation = {"sender": "Fixation", "sender_type": "html.Screen", "duration": 500.1, "ended_on": "timeout"}
+        choice = {"sender": "Choice", "sender_type": "canvas.Screen", **own, **end, "correct": key == answer}
+        around = {"sender": "Trial", "sender_type": "flow.Sequence", "ended_on": "completed", **own}
+        for j, row in enumerate((fixation, choice, around)):
+            records.append({**row, "sender_id": f"1_{i}_{j}" if j < 2 else f"1_{i}"})
+    records.append({"sender": "Task", "sender_type": "flow.Loop", "sender_id": "1", "ended_on": "completed"})
+    for record in records:
+        record["timestamp"] = "2024-03-01T10:17:00.000Z"
+    return records
+
+
+def labjs_csv(person: int) -> bytes:
+    records = labjs_records(person)
+    names = list(dict.fromkeys(name for record in records for name in record))
+    rows = [
+        [value if isinstance(value := record.get(name, ""), str) else json.dumps(value) for name in names]
+        for record in records
+    ]
+    return csv_bytes([names, *([cell if cell != "null" else "" for cell in row] for row in rows)])
+
+
+def bids_files() -> dict[str, bytes]:
+    """A data set: two people, two runs each, a run out of order, files beside it that are no events."""
+    files = {"dataset_description.json": b'{"Name": "learn", "BIDSVersion": "1.9.0"}'}
+    people = [["participant_id", "age", "group"], ["sub-01", 24, "control"], ["sub-02", 31, "n/a"], ["sub-03", 9, "x"]]
+    files["participants.tsv"] = csv_bytes(people, "\t")
+    files["task-learn_events.json"] = b'{"trial_type": {"LongName": "kind"}, "onset": {"Units": "s"}}'
+    head = ["onset", "duration", "trial_type", "cue", "response", "response_time", "answer"]
+    for person, trials in enumerate(TRIALS):
+        for run in (1, 2):
+            rows: list[list[object]] = []
+            for i, (cue, key, rt, answer) in enumerate(trials[2 * run - 2 : 2 * run]):
+                seconds = "n/a" if rt is None else rt / 1000
+                rows.append([f"{10.5 * i + 2}", 1, "choice", cue, key or "n/a", seconds, answer])
+                rows.append([f"{10.5 * i + 4}", 0.5, "feedback", "n/a", "n/a", "n/a", "n/a"])
+            if run == 2:
+                rows.reverse()
+            folder = f"sub-0{person + 1}/func/sub-0{person + 1}_task-learn_run-{run}"
+            files[f"{folder}_events.tsv"] = csv_bytes([head, *rows], "\t")
+            files[f"{folder}_physio.tsv"] = b"0.1\t0.1\n0.2\t0.3\n"
+    return files

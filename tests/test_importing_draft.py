@@ -1,0 +1,221 @@
+"""Drafts of protocols: right for the shipped tables and for imported ones, and open about what cannot be known."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from holmes_fit._support.errors import InputError
+from holmes_fit._support.study_files import study_folder
+from holmes_fit.trials.importing.draft import Draft, draft_protocol
+from holmes_fit.trials.importing.reading import import_files
+from holmes_fit.trials.new_study import TEMPLATES
+from holmes_fit.trials.protocols.catalogue import load_protocol, read_protocol
+from holmes_fit.trials.protocols.schema import Protocol
+from holmes_fit.trials.reading import read_cohort
+from tests import raw_files
+from tests.fuzzing import EFFORT
+
+
+def drafted(table: pd.DataFrame) -> tuple[Protocol, Draft]:
+    draft = draft_protocol(table, "mine")
+    protocol = read_protocol(draft.toml)
+    for text in (*draft.reasons, *draft.undecided):
+        assert f"# - {text[:100]}" in draft.toml
+    return protocol, draft
+
+
+def table_of(**columns: Any) -> pd.DataFrame:
+    """Two people, eight trials each, with a binary cue; columns are added or replaced, ``None`` takes one away."""
+    both = {
+        "subject": ["a"] * 8 + ["b"] * 8,
+        "trial": [*range(1, 9)] * 2,
+        "tone": [0, 1] * 8,
+        "choice": [0, 0, 1, 1] * 4,
+        "outcome": [0, 1, 1, 0] * 4,
+    }
+    return pd.DataFrame({name: cells for name, cells in (both | columns).items() if cells is not None})
+
+
+def questions(**columns: Any) -> str:
+    return "\n".join(drafted(table_of(**columns))[1].undecided)
+
+
+@pytest.mark.parametrize("name", ["weather_prediction", "compositional_3"])
+def test_shipped_data(name: str) -> None:
+    path = study_folder("data") / f"{name}.csv"
+    protocol, draft = drafted(import_files(path).table)
+    shipped = load_protocol(name)
+    assert list(protocol.features) == list(shipped.features)
+    assert all(feature.bits == {"0": (0,), "1": (1,)} for feature in protocol.features.values())
+    ours, theirs = read_cohort(path, protocol), read_cohort(path, shipped)
+    for mine, other in zip(ours.learners, theirs.learners, strict=True):
+        assert mine.choices.tolist() == other.choices.tolist()
+        assert mine.observations.outcome.tolist() == other.observations.outcome.tolist()
+    assert len(draft.undecided) == 1
+    if name == "compositional_3":
+        assert draft.undecided[0].startswith("features.level_1: it has the numbers 0, 1, 2, 3, which may be")
+    else:
+        assert protocol.columns.optional_covariates == ("group",)
+        assert draft.undecided[0].startswith("block (1, 2, 3, 4): kept as it is")
+
+
+def test_the_example_of_a_new_study() -> None:
+    path = TEMPLATES / "example.csv"
+    protocol, draft = drafted(import_files(path).table)
+    template = load_protocol(TEMPLATES / "my_task.toml")
+    assert protocol.columns == template.columns
+    assert protocol.choice.coding == protocol.outcome.coding == template.choice.coding
+    assert protocol.features["big"] == template.features["big"]
+    assert protocol.features["shape"] == template.features["shape"]
+    assert protocol.features["color"].coding == {"blue": 0, "red": 1}
+    assert [text.split(":")[0] for text in draft.undecided] == ["features.shape", "features.color"]
+    assert '# rt = { column = "rt", min = 0.1, max = 5.0 }' in draft.toml
+    assert len(read_cohort(path, protocol).learners) == 8
+
+
+RAW: dict[str, tuple[dict[str, bytes], dict[str, Any]]] = {
+    "jspsych": (
+        {f"{i}.json": json.dumps(raw_files.jspsych_records(i, f"p{i}")).encode() for i in (0, 1)},
+        {"keep": {"task": "response"}},
+    ),
+    "psychopy": ({f"{i}.csv": raw_files.psychopy_csv(i, f"p{i}") for i in (0, 1)}, {"keep": {"loop": "trials_2"}}),
+    "gorilla": ({"task.csv": raw_files.gorilla_csv()}, {}),
+    "labjs": ({f"{i}.csv": raw_files.labjs_csv(i) for i in (0, 1)}, {"keep": {"sender": "Choice"}}),
+    "bids": (
+        {Path(name).name: content for name, content in raw_files.bids_files().items()},
+        {"keep": {"trial_type": "choice"}},
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", RAW)
+def test_imported_tables(kind: str, tmp_path: Path) -> None:
+    files, options = RAW[kind]
+    (tmp_path / "raw").mkdir()
+    for name, content in files.items():
+        (tmp_path / "raw" / name).write_bytes(content)
+    imported = import_files(tmp_path / "raw", **options)
+    assert imported.kind == kind
+    protocol, _ = drafted(imported.table)
+    cohort = read_cohort(imported.write(tmp_path / "out.csv")[0], protocol)
+    assert [learner.choices.tolist() for learner in cohort.learners] == [[0, 1, 1, 0], [1, 0, -1, 1]]
+    assert [learner.observations.outcome.tolist() for learner in cohort.learners] == [[0, 0, 1, 0], [1, 1, 0, 1]]
+    assert list(protocol.features) == ["cue"]
+
+
+def test_words_are_coded() -> None:
+    words = table_of(choice=["Sun", "Rain", "missed", ""] * 4, outcome=["Rain", "Sun"] * 8, tone=["on", "off"] * 8)
+    protocol, _ = drafted(words)
+    assert protocol.choice.coding == protocol.outcome.coding == {"Sun": 0, "Rain": 1}
+    assert protocol.choice.missing == ("missed",)
+    assert protocol.features["tone"].coding == {"off": 0, "on": 1}
+
+
+def test_outcomes_with_words_of_their_own_are_matched_by_what_was_right() -> None:
+    keys, cards = ["f", "j", "j", "f"] * 4, ["wet", "wet", "dry", "dry"] * 4
+    right = [int((key == "f") == (card == "wet")) for key, card in zip(keys, cards, strict=True)]
+    protocol, draft = drafted(table_of(choice=keys, outcome=cards, correct=right))
+    assert protocol.outcome.coding == {"wet": 0, "dry": 1}
+    assert "outcome.coding: wet is 0, as f is; so it is in 100% of the right answers by correct" in draft.reasons
+    assert "outcome.coding: dry is 0, as f is; that is a guess" in questions(choice=keys, outcome=cards)
+
+
+def test_correct_stands_in_for_an_outcome() -> None:
+    protocol, _ = drafted(table_of(outcome=None, accuracy=["True", "False"] * 8))
+    assert protocol.columns.correct == "accuracy"
+    assert protocol.correct.coding == {"False": 0, "True": 1}
+
+
+def test_cues_and_what_is_none() -> None:
+    protocol, draft = drafted(
+        table_of(
+            color=["red", "green", "blue", "red"] * 4,
+            same=["r", "g", "b", "r"] * 4,
+            pair=[f"{i % 2}{'rgbr'[i % 4]}" for i in range(16)],
+            reward=[0, 1] * 8,
+            odd=[0] * 15 + [None],
+            size=[1, 2, 5, 7, 2, 1, 7, 5] * 2,
+            gap=[1, None] * 8,
+            age=[20] * 8 + [30] * 8,
+        )
+    )
+    assert list(protocol.features) == ["tone", "same"]
+    assert protocol.features["same"].levels == ("b", "g", "r")
+    assert "no cue: color, as it says the same as same" in draft.reasons
+    assert "no cue: reward, as its name says that it describes the trial, or comes after the choice" in draft.reasons
+    assert protocol.columns.optional_covariates == ("age",)
+    assert any(text.startswith("features.size: it has the numbers 1, 2, 5, 7") for text in draft.undecided)
+    assert any(text.startswith("no cue: pair, as it follows from tone, same") for text in draft.reasons)
+
+
+def test_marks_of_odd_trials_are_no_cues() -> None:
+    rows = pd.concat([table_of(), *[table_of().assign(trial=table_of()["trial"] + 8 * i) for i in range(1, 4)]])
+    rows["catch"] = [1, *[0] * 63]
+    assert any("in 1.6% of the rows only" in text for text in drafted(rows)[1].undecided)
+
+
+def test_what_is_undecided_is_said() -> None:
+    assert "columns.subject: no filled column" in questions(subject=None)
+    assert "columns.trial: no column of whole numbers" in questions(trial=None)
+    assert "columns.trial: the numbers in trial repeat within a person" in questions(trial=[1, 2, 3, 4] * 4)
+    assert "columns.choice: choice has 4 values (0, 1, 2, 3); every one needs" in questions(choice=[0, 1, 2, 3] * 4)
+    assert 'columns.outcome: no column with two values has a name such as "outcome"' in questions(outcome=None)
+    assert "features: no column looks like a cue" in questions(tone=None)
+    phases = questions(phase=["training"] * 6 + ["test"] * 2 + ["training"] * 6 + ["test"] * 2)
+    assert "phase (test, training): kept as it is" in phases
+    assert "phase test: if no outcome was shown there" in phases
+
+
+def test_gaps_feedback_and_problems() -> None:
+    protocol, draft = drafted(
+        table_of(
+            trial=[1, 2, 3, 5, 1, 2, 3, 4] * 2,
+            problem=([1] * 4 + [2] * 4) * 2,
+            feedback=["yes", "no"] * 8,
+            tone=[0, 1, 1, 0] * 4,
+        )
+    )
+    assert protocol.columns.restart == ("problem",)
+    assert protocol.columns.feedback == "feedback"
+    assert protocol.feedback.coding == {"no": 0, "yes": 1}
+    assert protocol.allow_gaps
+    assert any(text.startswith("allow_gaps: the numbers of 2 learners leave trials out") for text in draft.undecided)
+
+
+def test_tables_that_are_none() -> None:
+    with pytest.raises(InputError, match="argument table: saw 3; allowed: a table with a row a trial"):
+        draft_protocol(3, "x")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="a table with a row a trial"):
+        draft_protocol(table_of()[:0], "x")
+    with pytest.raises(InputError, match="columns with different names"):
+        draft_protocol(pd.concat([table_of(), table_of()], axis=1), "x")
+
+
+NAMES = st.one_of(
+    st.sampled_from(["subject", "trial", "problem", "block", "choice", "outcome", "correct", "feedback", "rt", "cue"]),
+    st.sampled_from(["restart", "excluded_choice", "group", "Key Resp.keys", "a.b", 'q"uote', "new\nline", "é", " x "]),
+    st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=5),
+)
+CELLS = st.one_of(
+    st.sampled_from(["", "0", "1", "left", "right", "NA", "timeout", "Yes", "no", "1.0", "-2", "1e400", "é", '"\n\\']),
+    st.sampled_from([None, 0, 1, 2.5, float("nan"), True, [1], pd.NaT, pd.NA, np.int64(3), np.array([1, 2])]),
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=4),
+)
+
+
+@settings(max_examples=150 * EFFORT, deadline=None)
+@given(
+    names=st.lists(NAMES, min_size=1, max_size=8, unique=True),
+    rows=st.lists(st.lists(CELLS, min_size=8, max_size=8), min_size=1, max_size=8),
+)
+def test_any_table_has_a_draft(names: list[str], rows: list[list[object]]) -> None:
+    table = pd.DataFrame([row[: len(names)] for row in rows], columns=names, dtype="object")
+    drafted(table)
