@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -12,16 +13,16 @@ from holmes_fit.models.registry import MODELS, LatentCauseModel, baselines, desc
 from holmes_fit.models.responses import RESPONSE_PARAMETERS
 from holmes_fit.runs.described import ModelWords, ParameterWords, model_words, parameter_words
 from holmes_fit.runs.folder import read_run
-from holmes_fit.runs.manifest import Manifest, new_manifest
+from holmes_fit.runs.manifest import new_manifest
 from tests.small_fits import people
 
 
-def manifest(*models: str) -> Manifest:
-    return new_manifest({}, {"described": descriptions(MODELS[name] for name in models)}, ())
+def about(*models: str) -> Mapping[str, object]:
+    return new_manifest({}, {"described": descriptions(MODELS[name] for name in models)}, ()).about
 
 
 def test_every_model_of_the_package_is_described_in_full() -> None:
-    said = manifest(*MODELS)
+    said = about(*MODELS)
     words = [model_words(said, name) for name in MODELS]
     for name, each in zip(MODELS, words, strict=True):
         assert each.label == MODELS[name].label
@@ -34,22 +35,22 @@ def test_every_model_of_the_package_is_described_in_full() -> None:
 
 
 def test_parameters_are_described_with_those_of_the_response_rule() -> None:
-    said = manifest("holmes")
+    said = about("holmes")
     for parameter in (*MODELS["holmes"].parameters, *RESPONSE_PARAMETERS):
         assert parameter_words(said, parameter.name) == (parameter.label, parameter.meaning)
     assert parameter_words(said, "omega").label == "Ω"
     assert parameter_words(said, "lapse").label == "lapse"
-    assert parameter_words(manifest("bias"), "beta") == ParameterWords("beta")
+    assert parameter_words(about("bias"), "beta") == ParameterWords("beta")
 
 
 def test_a_model_of_ones_own_needs_no_more_than_a_label(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(MODELS, "shallow", LatentCauseModel("shallow", "HOLMES, 2 levels", 2, True, True))
-    assert model_words(manifest("shallow"), "shallow") == ModelWords("HOLMES, 2 levels")
+    assert model_words(about("shallow"), "shallow") == ModelWords("HOLMES, 2 levels")
 
 
 @pytest.mark.parametrize("about", [{}, {"described": {}}, {"described": {"models": {"holmes": 3}}}, {"described": "x"}])
 def test_a_run_that_says_nothing_has_the_names(about: dict[str, object]) -> None:
-    said = new_manifest({}, about, ())
+    said = new_manifest({}, about, ()).about
     assert model_words(said, "holmes") == ModelWords("holmes")
     assert parameter_words(said, "alpha") == ParameterWords("alpha")
 
@@ -58,6 +59,6 @@ def test_a_run_says_what_its_models_say(tmp_path: Path) -> None:
     with request_fit(people(1), ["bias"], preset="quick").open(tmp_path / "run"):
         pass
     said = read_run(tmp_path / "run").manifest
-    assert model_words(said, "bias").baseline
-    assert parameter_words(said, "choice_probability").label == "P(choice = 1)"
+    assert model_words(said.about, "bias").baseline
+    assert parameter_words(said.about, "choice_probability").label == "P(choice = 1)"
     assert "described" not in said.identity

@@ -26,10 +26,12 @@ from holmes_fit.groups.pooling.priors import GroupPrior
 from holmes_fit.groups.pooling.sampling import Sampling
 from holmes_fit.models.filters.draws import stream_key
 from holmes_fit.models.registry import MODELS as ALL_MODELS
-from holmes_fit.models.registry import LatentCauseModel
+from holmes_fit.models.registry import LatentCauseModel, descriptions
 from holmes_fit.models.tracing import learner_key
 from holmes_fit.reporting.identification import strength
+from holmes_fit.reporting.names import Words
 from holmes_fit.reporting.style import use_style
+from holmes_fit.runs.described import ABOUT
 from holmes_fit.settings.distributions import Distribution
 from holmes_fit.settings.preset import Preset, load_preset
 from holmes_fit.studies.recovery import figures, findings
@@ -284,7 +286,8 @@ def test_figures_have_room_for_any_models(models: list[str]) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    study: Any = SimpleNamespace(models=models, **made_up_tables(models))
+    words = Words({ABOUT: descriptions(ALL_MODELS[name] for name in models)}, models)
+    study: Any = SimpleNamespace(models=models, words=words, **made_up_tables(models))
     drawn = {name: (draw, rows) for name, draw, rows in figures._figures(study)}
     with use_style():
         for name in ("confusion", "recovery", "power"):

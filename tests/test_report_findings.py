@@ -10,13 +10,18 @@ import pandas as pd
 import pytest
 
 from holmes_fit._support.errors import InputError
+from holmes_fit.models.registry import MODELS, descriptions
+from holmes_fit.reporting.names import Words
 from holmes_fit.reporting.run_data import CohortData, read_data
 from holmes_fit.reporting.sections import appendix, behaviour, comparison, methods, recovery, summary
 from holmes_fit.reporting.warnings import recovery_warnings
+from holmes_fit.runs.described import ABOUT
 from holmes_fit.runs.folder import open_run, read_run
 from holmes_fit.runs.schema import frame
 from holmes_fit.settings.preset import load_preset
 from tests.sample_run import Sample, make_run
+
+WORDS = Words({ABOUT: descriptions(MODELS.values())}, list(MODELS))
 
 
 @pytest.fixture(scope="module")
@@ -235,7 +240,7 @@ def test_people_with_the_same_warning_share_a_row_of_the_appendix() -> None:
         "s2": (f"holmes: {noisy.format('10.30', 64)}", "holmes: few answers (3)"),
         "s3": (f"holmes: {noisy.format('2.00', 128)}",),
     }
-    assert list(appendix.warning_rows(warned)) == [
+    assert list(appendix.warning_rows(warned, WORDS)) == [
         ["flat", noisy.format("1.20", 64), "s1"],
         ["HOLMES", noisy.format("0.60 to 10.30", "64 to 128"), "s1, s2, s3"],
         ["HOLMES", "few answers (3)", "s2"],
@@ -244,7 +249,7 @@ def test_people_with_the_same_warning_share_a_row_of_the_appendix() -> None:
 
 def test_a_long_list_of_people_with_a_warning_goes_on_in_another_row() -> None:
     names = [f"person number {number:03d}" for number in range(300)]
-    (first, *others) = appendix.warning_rows(dict.fromkeys(names, ("flat: few answers (3)",)))
+    (first, *others) = appendix.warning_rows(dict.fromkeys(names, ("flat: few answers (3)",)), WORDS)
     assert first[:2] == ["flat", "few answers (3)"]
     assert others
     assert all(row[:2] == ["", ""] for row in others)

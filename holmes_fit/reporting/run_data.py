@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections import ChainMap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -14,9 +15,10 @@ from typing import Any
 import pandas as pd
 
 from holmes_fit._support.errors import InputError, Problem, Problems, Quoted, check_kind, nearest, plain
-from holmes_fit.reporting.names import BASELINES
+from holmes_fit.reporting.names import Words
 from holmes_fit.reporting.reading import read_if_there
 from holmes_fit.reporting.settings import Settings
+from holmes_fit.runs.described import ABOUT
 from holmes_fit.runs.folder import HasRun, Run, read_run, run_of
 
 EVERYONE = "everyone"
@@ -84,6 +86,13 @@ class CohortData:
     @property
     def about(self) -> Mapping[str, Any]:
         return self.run.manifest.about
+
+    @cached_property
+    def words(self) -> Words:
+        """What the run says of its models and parameters, and a recovery study of those that the run does not have."""
+        said = [about.get(ABOUT, {}) for about in (self.about, self._recovery_manifest.get("about", {}))]
+        both = {kind: dict(ChainMap(*(each.get(kind, {}) for each in said))) for kind in ("models", "parameters")}
+        return Words({ABOUT: both}, self.model_names)
 
     @property
     def label(self) -> str:
@@ -244,7 +253,7 @@ class CohortData:
     @property
     def main_models(self) -> list[str]:
         """The models of the question; the baselines, if no others were fitted."""
-        return [name for name in self.model_names if name not in BASELINES] or list(self.model_names)
+        return [name for name in self.model_names if not self.words.is_baseline(name)] or list(self.model_names)
 
     @cached_property
     def evidence(self) -> pd.DataFrame:

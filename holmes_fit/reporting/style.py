@@ -14,23 +14,6 @@ INK, PALE, RULE = "#222222", "#ececec", "#bdbdbd"
 # Two hues of Okabe and Ito's colour-blind safe palette, for an outcome that came and one that did not.
 OUTCOME, NO_OUTCOME = "#d55e00", "#56b4e9"
 
-MODEL_COLORS = {
-    "flat": FLAT,
-    "flat_sticky": "#a8a8a8",
-    "holmes": HOLMES,
-    "holmes_no_stick": "#a97fd1",
-    "holmes_no_stop": "#c39be8",
-    "holmes_structure_only": "#d9c8ee",
-}
-MODEL_MARKERS = {
-    "flat": "o",
-    "flat_sticky": "s",
-    "holmes": "^",
-    "holmes_no_stick": "v",
-    "holmes_no_stop": "D",
-    "holmes_structure_only": "P",
-}
-
 PAGE_WIDTH = 6.9  # between the margins
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from holmes_fit._support.numbers import listed
-from holmes_fit.reporting.names import model_label
 from holmes_fit.reporting.text import people, printable, sentence
 
 if TYPE_CHECKING:
@@ -22,8 +21,9 @@ def noise_warnings(data: CohortData) -> tuple[str, ...]:
         rows = data.of_model("models", model)
         if len(rows) and len(rows := rows[rows["warning"].str.contains("noisy likelihood")]):
             found.append(
-                f"{model_label(model)}: the likelihood of {people(len(rows))} is noisy ({_named(rows['subject'])}). "
-                "Their evidence is uncertain by more than the preset allows, and their intervals do not include that."
+                f"{data.words.label(model)}: the likelihood of {people(len(rows))} is noisy "
+                f"({_named(rows['subject'])}). Their evidence is uncertain by more than the preset allows, and their "
+                "intervals do not include that."
             )
     return tuple(found)
 
@@ -33,7 +33,7 @@ def failure_warnings(data: CohortData) -> tuple[str, ...]:
     found = []
     for reason, rows in data["failures"].groupby("reason", sort=False) if data.has("failures") else ():
         names = list(dict.fromkeys(rows["subject"]))
-        models = listed([model_label(name) for name in dict.fromkeys(rows["model"])])
+        models = listed([data.words.label(name) for name in dict.fromkeys(rows["model"])])
         found.append(f"{people(len(names))} could not be fitted with {models}: {printable(reason)} ({_named(names)}).")
     return tuple(found)
 
@@ -56,7 +56,7 @@ def answer_warnings(data: CohortData) -> tuple[str, ...]:
 def pooling_warnings(data: CohortData) -> tuple[str, ...]:
     """Say which group models did not converge, or depend on the lattice."""
     return tuple(
-        sentence(f"group model of {model_label(row['model'])}: {printable(row['warning'])}")
+        sentence(f"group model of {data.words.label(row['model'])}: {printable(row['warning'])}")
         for row in data["pooling"].to_dict("records")
         if row.get("warning")
     )

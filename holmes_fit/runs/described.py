@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from holmes_fit.runs.manifest import Manifest
-
 ABOUT = "described"  # where it is in the manifest
 
 
@@ -30,22 +28,22 @@ class ParameterWords(NamedTuple):
     meaning: str = ""
 
 
-def model_words(manifest: Manifest, model: str) -> ModelWords:
-    """Return what a run says of a model; its name is its label, if it says nothing."""
-    said = _said(manifest, "models", model)
+def model_words(about: Mapping[str, object], model: str) -> ModelWords:
+    """Return what a manifest's part ``about`` says of a model; its name is its label, if it says nothing."""
+    said = _said(about, "models", model)
     color, marker = (str(said.get(name, "")) for name in ("color", "marker"))
     label, meaning = str(said.get("label", "")), str(said.get("meaning", ""))
     return ModelWords(label or model, meaning, color, marker or "o", said.get("baseline") is True)
 
 
-def parameter_words(manifest: Manifest, parameter: str) -> ParameterWords:
+def parameter_words(about: Mapping[str, object], parameter: str) -> ParameterWords:
     """Return what a run says of a parameter; its name is its label, if it says nothing."""
-    said = _said(manifest, "parameters", parameter)
+    said = _said(about, "parameters", parameter)
     return ParameterWords(str(said.get("label", "")) or parameter, str(said.get("meaning", "")))
 
 
-def _said(manifest: Manifest, kind: str, name: str) -> Mapping[str, object]:
-    found: object = manifest.about
+def _said(about: Mapping[str, object], kind: str, name: str) -> Mapping[str, object]:
+    found: object = about
     for step in (ABOUT, kind, name):
         found = found.get(step) if isinstance(found, Mapping) else None
     return found if isinstance(found, Mapping) else {}

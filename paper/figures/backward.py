@@ -7,9 +7,10 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import FigureBase
 
-from holmes_fit.reporting.style import INK, MODEL_COLORS, NO_OUTCOME, OUTCOME, PALE, RULE
+from holmes_fit.reporting.style import INK, NO_OUTCOME, OUTCOME, PALE, RULE
 from paper.figures.parts import (
     LEVELS,
+    MODEL_COLORS,
     bar,
     bars,
     bars_of_pair,

@@ -9,9 +9,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import FigureBase
 
-from holmes_fit.reporting.style import INK, MODEL_COLORS, NO_OUTCOME, OUTCOME, RULE
+from holmes_fit.reporting.style import INK, NO_OUTCOME, OUTCOME, RULE
 from holmes_fit.trials.protocols.catalogue import load_protocol
-from paper.figures.parts import bars, empty, label_of, titled
+from paper.figures.parts import MODEL_COLORS, bars, empty, label_of, titled
 from paper.figures.trees import draw_tree
 from paper.statistics import roc_curve
 from paper.studies import LONG, PAIR, SHORT

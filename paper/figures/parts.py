@@ -13,13 +13,15 @@ from matplotlib.patches import FancyBboxPatch, Patch
 from numpy.typing import NDArray
 from scipy import stats
 
-from holmes_fit.models.registry import MODELS
-from holmes_fit.reporting.style import INK, MODEL_COLORS, MODEL_MARKERS, RULE
+from holmes_fit.models.registry import MODELS, descriptions
+from holmes_fit.reporting.style import INK, RULE
 from paper.statistics import TWO_SIDED_95
 from paper.studies import PAIR
 from paper.summaries import picked
 
 LEVELS = (2, 3, 4, 5)
+_LOOKS = descriptions(MODELS.values())["models"]
+MODEL_COLORS, MODEL_MARKERS = ({name: str(said[look]) for name, said in _LOOKS.items()} for look in ("color", "marker"))
 Color = str | tuple[float, float, float]
 OPEN = {"markerfacecolor": "white", "markeredgecolor": INK}
 PUBLISHED: dict[str, Any] = {"marker": "D", "markersize": 4, "linestyle": "none", **OPEN}

@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import FigureBase
 from matplotlib.ticker import MaxNLocator
 
-from holmes_fit.reporting.style import HOLMES, INK, MODEL_COLORS, RULE
-from paper.figures.parts import LEVELS, regression, titled
+from holmes_fit.reporting.style import HOLMES, INK, RULE
+from paper.figures.parts import LEVELS, MODEL_COLORS, regression, titled
 from paper.studies import PAIR
 from paper.summaries import highest_levels, sweep_means, top_level, unit_means
 

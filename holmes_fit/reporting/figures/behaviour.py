@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
 from holmes_fit.reporting.figures.axes import percent_axis, reference
-from holmes_fit.reporting.names import model_color
 from holmes_fit.reporting.style import INK
 from holmes_fit.reporting.text import shortened
 
@@ -17,15 +14,13 @@ from holmes_fit.reporting.text import shortened
 def draw_predictive(
     ax: Axes,
     rows: pd.DataFrame,
-    model: str,
-    models: Sequence[str] = (),
+    color: str,
     limits: tuple[float, float] | None = None,
     labels: bool = True,
 ) -> Axes:
-    """Draw what people did as dark points, and what the model does as a line with its 95% band."""
+    """Draw what people did as dark points, and what a model does as a line with its 95% band."""
     rows = rows.sort_values("bin")
     places = np.arange(len(rows))
-    color = model_color(model, models)
     ax.fill_between(places, rows["lower"], rows["upper"], color=color, alpha=0.28, linewidth=0)
     ax.plot(places, rows["simulated"], color=color, linewidth=1.6)
     ax.plot(places, rows["observed"], color=INK, linewidth=0.8, marker="o", markersize=3.2)

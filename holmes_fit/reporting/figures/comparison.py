@@ -22,7 +22,7 @@ from holmes_fit.reporting.figures.axes import (
     reference,
 )
 from holmes_fit.reporting.figures.data import color_of
-from holmes_fit.reporting.names import BASELINES, model_color, model_label
+from holmes_fit.reporting.names import Words
 from holmes_fit.reporting.run_data import EVERYONE
 from holmes_fit.reporting.style import INK
 from holmes_fit.reporting.text import shortened, signed, width_of
@@ -41,6 +41,7 @@ def draw_probabilities(
     models: Sequence[str],
     order: Sequence[str],
     group_of: Mapping[str, str],
+    words: Words,
     groups: Sequence[str] = (),
     counted: bool = True,
 ) -> Axes:
@@ -51,9 +52,9 @@ def draw_probabilities(
     for model in models:
         values = wide[model].fillna(0.0).to_numpy(dtype=np.float64)
         gap = 0.6 if len(order) <= 60 else 0.0
-        ax.bar(places, values, 1.0, bottom, color=model_color(model, models), edgecolor="white", linewidth=gap)
+        ax.bar(places, values, 1.0, bottom, color=words.color(model), edgecolor="white", linewidth=gap)
         bottom = bottom + values
-    _write_models(ax, wide, models)
+    _write_models(ax, wide, models, words)
     for group in groups:
         own = [place for place, name in enumerate(order) if group_of.get(name) == group]
         color = color_of(group, groups)
@@ -73,7 +74,7 @@ def draw_probabilities(
     return ax
 
 
-def _write_models(ax: Axes, wide: pd.DataFrame, models: Sequence[str]) -> None:
+def _write_models(ax: Axes, wide: pd.DataFrame, models: Sequence[str], words: Words) -> None:
     """Write the name of a model where its colour fills the most, unless another name is there."""
     bottom = np.zeros(len(wide))
     size = np.array([ax.bbox.width, ax.bbox.height]) * POINTS / ax.figure.dpi
@@ -85,17 +86,17 @@ def _write_models(ax: Axes, wide: pd.DataFrame, models: Sequence[str]) -> None:
         at = int(np.argmax(mean)) + window // 2
         if mean.max() > 0.3:
             y = bottom[at] + values[at] * (0.72 if model == models[-1] else 0.4)
-            across = width_of(model_label(model), NAME, "bold") / size[0] * (len(values) + 0.4)
+            across = width_of(words.label(model), NAME, "bold") / size[0] * (len(values) + 0.4)
             left = max(-0.3, min(at - 0.5 * across, len(values) - 0.7 - across))  # within the bars
             box = Bbox.from_bounds(left, y - 0.7 * NAME / size[1], across, 1.4 * NAME / size[1])
             if not any(box.overlaps(other) for other in taken):
-                ax.text(left, y, model_label(model), color="white", weight="bold", va="center", fontsize=NAME)
+                ax.text(left, y, words.label(model), color="white", weight="bold", va="center", fontsize=NAME)
                 taken.append(box)
         bottom = bottom + values
 
 
 def draw_evidence_differences(
-    ax: Axes, table: pd.DataFrame, above: str, below: str, order: Sequence[str], width: float = PAGE
+    ax: Axes, table: pd.DataFrame, above: str, below: str, order: Sequence[str], words: Words, width: float = PAGE
 ) -> Axes:
     """Draw how many nats of evidence each person's choices give for one model over another, with their errors."""
     wide = table.pivot_table(index="subject", columns="model", values=["log_evidence", "log_evidence_error"])
@@ -103,7 +104,7 @@ def draw_evidence_differences(
     values = (wide["log_evidence"][above] - wide["log_evidence"][below]).to_numpy(dtype=np.float64)
     errors = np.hypot(wide["log_evidence_error"][above], wide["log_evidence_error"][below]).to_numpy(dtype=np.float64)
     places = np.arange(len(order))
-    colors = np.where(values >= 0, model_color(above), model_color(below))
+    colors = np.where(values >= 0, words.color(above), words.color(below))
     reach = np.concatenate([values - errors, values + errors, [-STRONG, STRONG]])
     low, high = float(np.nanmin(reach)), float(np.nanmax(reach))
     margin = 0.12 * (high - low)
@@ -115,8 +116,8 @@ def draw_evidence_differences(
     ax.yaxis.set_major_locator(MaxNLocator(5, steps=ROUND))
     # People stand in falling order, so that these corners are empty.
     for label, x, y, color in (
-        (f"{model_label(above)} better", 1.0, 1.0, model_color(above)),
-        (f"{model_label(below)} better", 0.008, 0.02, model_color(below)),
+        (f"{words.label(above)} better", 1.0, 1.0, words.color(above)),
+        (f"{words.label(below)} better", 0.008, 0.02, words.color(below)),
     ):
         across, up = ("right" if x > 0.5 else "left"), ("top" if y > 0.5 else "bottom")
         ax.text(x, y, label, transform=ax.transAxes, fontsize=LABEL, color=color, weight="bold", ha=across, va=up)
@@ -124,7 +125,12 @@ def draw_evidence_differences(
 
 
 def draw_frequencies(
-    ax: Axes, table: pd.DataFrame, models: Sequence[str], groups: Sequence[str], in_groups: Sequence[str] = ()
+    ax: Axes,
+    table: pd.DataFrame,
+    models: Sequence[str],
+    words: Words,
+    groups: Sequence[str],
+    in_groups: Sequence[str] = (),
 ) -> Axes:
     """Draw the share of people whom each model describes: mean, 90% and 95% intervals; everyone, then groups.
 
@@ -141,11 +147,11 @@ def draw_frequencies(
                 continue
             row = rows.iloc[0]
             y += 1
-            color = model_color(model, models)
+            color = words.color(model)
             ax.hlines(y, row["lower"], row["upper"], color=color, linewidth=1.2)
             ax.hlines(y, row["lower90"], row["upper90"], color=color, linewidth=3.4)
             ax.plot(row["mean"], y, "o", color=color, markersize=6, markeredgecolor="white", markeredgewidth=1)
-            beside(ax, f"{share(row['mean'])}{f' {model_label(model)}' if place == 0 else ''}", 1.0, y, color)
+            beside(ax, f"{share(row['mean'])}{f' {words.label(model)}' if place == 0 else ''}", 1.0, y, color)
         middles.append((first + max(first, y)) / 2)
         ticks.append(shortened(name, LABEL, 70))
     ax.set_yticks(middles, ticks, parse_math=False)
@@ -159,12 +165,12 @@ def draw_frequencies(
     return percent_axis(ax, "x")
 
 
-def draw_exceedance(ax: Axes, comparison: pd.DataFrame, draws: float = np.inf) -> Axes:
+def draw_exceedance(ax: Axes, comparison: pd.DataFrame, words: Words, draws: float = np.inf) -> Axes:
     """Draw the probability that a model is the most frequent one: protected as a bar, unprotected as a diamond."""
     rows = comparison.dropna(subset=["protected_exceedance"]).reset_index(drop=True)
     models = list(rows["model"])
     for place, (_, row) in enumerate(rows.iterrows()):
-        color, value = model_color(row["model"], models), float(row["protected_exceedance"])
+        color, value = words.color(row["model"]), float(row["protected_exceedance"])
         ax.barh(place, value, 0.56, color=color)
         ax.plot(row["exceedance"], place, "D", markersize=5, markerfacecolor="white", markeredgecolor=INK)
         near = max(value, float(np.nan_to_num(row["exceedance"], nan=0.0)))
@@ -172,14 +178,16 @@ def draw_exceedance(ax: Axes, comparison: pd.DataFrame, draws: float = np.inf) -
         at, shade = (near, color) if outside else (0.03, "white")
         away = (7 if outside else 0, 0)
         beside(ax, probability(value, draws), at, place, shade, xytext=away, fontsize=8, weight="bold")
-    named_rows(ax, [model_label(model) for model in models], -0.6, 0.6)
+    named_rows(ax, [words.label(model) for model in models], -0.6, 0.6)
     ax.set_xlim(0, 1.02)
     reference(ax, 0.95, axis="x", linestyle=(0, (4, 3)), zorder=2)
     ax.set_xlabel("probability")
     return ax
 
 
-def draw_differences_of_models(ax: Axes, comparison: pd.DataFrame, column: str, error: str, digits: int = 1) -> Axes:
+def draw_differences_of_models(
+    ax: Axes, comparison: pd.DataFrame, column: str, error: str, words: Words, digits: int = 1
+) -> Axes:
     """Draw how far each model is from the best, in nats, with its standard error.
 
     A model that is much worse than all others would press these together; it is an arrow at the edge.
@@ -188,7 +196,7 @@ def draw_differences_of_models(ax: Axes, comparison: pd.DataFrame, column: str, 
     models = list(rows["model"])
     edge = _edge(rows[column].to_numpy(dtype=np.float64))
     for place, (_, row) in enumerate(rows.iterrows()):
-        color, value = model_color(row["model"], models), float(row[column])
+        color, value = words.color(row["model"]), float(row[column])
         spread = float(np.nan_to_num(row[error], nan=0.0)) if error in rows else 0.0
         beyond = value < edge
         if not beyond:
@@ -196,9 +204,9 @@ def draw_differences_of_models(ax: Axes, comparison: pd.DataFrame, column: str, 
         at = max(value, edge)
         ax.plot(at, place, "<" if beyond else "o", color=color, markersize=6, markeredgecolor="white")
         told = "best" if value == 0 and spread == 0 else signed(value, digits)
-        ink = INK if row["model"] in BASELINES else color
+        ink = INK if words.is_baseline(row["model"]) else color
         beside(ax, told, 1.0, place, ink, xycoords=("axes fraction", "data"))
-    named_rows(ax, [model_label(model) for model in models])
+    named_rows(ax, [words.label(model) for model in models])
     ax.margins(x=0.12)
     ax.xaxis.set_major_locator(MaxNLocator(2, steps=ROUND))
     reference(ax, 0.0, axis="x")
@@ -214,12 +222,11 @@ def _edge(values: Array) -> float:
     return 1.8 * min(next_lowest, -1.0) if lowest < 4 * min(next_lowest, -1.0) else -np.inf
 
 
-def draw_group_differences(ax: Axes, table: pd.DataFrame, model: str, draws: float = np.inf) -> Axes:
+def draw_group_differences(ax: Axes, table: pd.DataFrame, model: str, color: str, draws: float = np.inf) -> Axes:
     """Draw differences between groups in the share of people whom a model describes, with 95% intervals."""
     rows = table[table["model"] == model].reset_index(drop=True)
     labels = []
     for place, (_, row) in enumerate(rows.iterrows()):
-        color = model_color(model)
         ax.hlines(place, row["lower"], row["upper"], color=color, linewidth=1.6)
         ax.plot(row["mean"], place, "o", color=color, markersize=6, markeredgecolor="white")
         ax.annotate(

@@ -21,7 +21,7 @@ from holmes_fit.reporting.figures.axes import (
     reference,
     to_scale,
 )
-from holmes_fit.reporting.names import group_color, group_marker, model_color, model_label, parameter_label, term_label
+from holmes_fit.reporting.names import Words, group_color, group_marker, term_label
 from holmes_fit.reporting.style import INK
 from holmes_fit.reporting.text import number, shortened, signed, width_of
 
@@ -78,7 +78,7 @@ def draw_people_intervals(
 
 
 def draw_group(
-    ax: Axes, rows: Sequence[tuple[str, pd.DataFrame]], scale: str, limits: tuple[float, float], models: Sequence[str]
+    ax: Axes, rows: Sequence[tuple[str, pd.DataFrame]], scale: str, limits: tuple[float, float], words: Words
 ) -> Axes:
     """Draw how a parameter is distributed in the group, sideways, for each model, with its median and 95% interval."""
     grid = np.linspace(*limits, 160)
@@ -86,7 +86,7 @@ def draw_group(
         by_quantity = dict(table[table["name"] == ""].set_index("quantity").iterrows())
         if not {"mean", "median", "spread"} <= set(by_quantity):
             continue
-        color = model_color(model, models)
+        color = words.color(model)
         centre, spread = by_quantity["mean"], float(by_quantity["spread"]["median"])
         density = np.exp(-0.5 * ((grid - float(centre["median"])) / max(spread, 1e-3)) ** 2)
         ax.fill_betweenx(grid, 0, density, color=color, alpha=0.22, linewidth=0)
@@ -104,18 +104,18 @@ def draw_group(
     return ax
 
 
-def draw_effects(ax: Axes, rows: pd.DataFrame, models: Sequence[str]) -> Axes:
+def draw_effects(ax: Axes, rows: pd.DataFrame, words: Words) -> Axes:
     """Draw effects of covariates or contrasts between groups: median, 95% interval, and how sure their sign is."""
     rows = rows.reset_index(drop=True)
     labels = []
     for place, (_, row) in enumerate(rows.iterrows()):
-        color = model_color(row["model"], models)
+        color = words.color(row["model"])
         ax.hlines(place, row["lower"], row["upper"], color=color, linewidth=1.8)
         ax.plot(row["median"], place, "o", color=color, markersize=5.5, markeredgecolor="white")
         text = f"{number(row['median'])}, above 0 with P = {probability(row['probability_above_0'], row['ess_bulk'])}"
         beside(ax, text, 1.0, place, color, xycoords=("axes fraction", "data"))
         name = shortened(term_label(row["name"]), LABEL, 120)
-        labels.append(f"{parameter_label(row['parameter'])}: {name} ({model_label(row['model'])})")
+        labels.append(f"{words.parameter(row['parameter'])}: {name} ({words.label(row['model'])})")
     named_rows(ax, labels)
     ax.margins(x=0.08)
     reference(ax, 0.0, axis="x", color="#777777")
@@ -123,7 +123,7 @@ def draw_effects(ax: Axes, rows: pd.DataFrame, models: Sequence[str]) -> Axes:
     return ax
 
 
-def draw_correlations(ax: Axes, table: pd.DataFrame, counts: int) -> Axes:
+def draw_correlations(ax: Axes, table: pd.DataFrame, counts: int, words: Words) -> Axes:
     """Draw a matrix of rank correlations, its lower half, with the numbers in it."""
     names = list(table.columns)
     values = table.to_numpy(dtype=np.float64)
@@ -138,7 +138,7 @@ def draw_correlations(ax: Axes, table: pd.DataFrame, counts: int) -> Axes:
                     across + 0.5, down + 0.5, text, ha="center", va="center", fontsize=NAME,
                     color="white" if strong else INK,
                 )  # fmt: skip
-    labels = [shortened(parameter_label(name), LABEL, 80) for name in names]
+    labels = [shortened(words.parameter(name), LABEL, 80) for name in names]
     ax.set_xticks(np.arange(len(names) - 1) + 0.5, labels[:-1], parse_math=False)
     if max(width_of(label, LABEL) for label in labels[:-1]) > ROOM_BELOW / len(names):
         ax.tick_params(axis="x", labelrotation=40)
@@ -155,7 +155,9 @@ def draw_correlations(ax: Axes, table: pd.DataFrame, counts: int) -> Axes:
     return ax
 
 
-def draw_pair(ax: Axes, table: pd.DataFrame, x: str, y: str, scales: Mapping[str, str], groups: Sequence[str]) -> Axes:
+def draw_pair(
+    ax: Axes, table: pd.DataFrame, x: str, y: str, scales: Mapping[str, str], groups: Sequence[str], words: Words
+) -> Axes:
     """Draw one parameter against another, a point for each person, groups in their colours."""
     for group in groups or [""]:
         own = table[table["group"] == group] if groups else table
@@ -173,8 +175,8 @@ def draw_pair(ax: Axes, table: pd.DataFrame, x: str, y: str, scales: Mapping[str
     ax.margins(0.08)
     natural_ticks(ax, scales[x], "x", most=5)
     natural_ticks(ax, scales[y], "y", most=5)
-    ax.set_xlabel(parameter_label(x))
-    ax.set_ylabel(parameter_label(y), rotation=0, ha="right", va="center")
+    ax.set_xlabel(words.parameter(x))
+    ax.set_ylabel(words.parameter(y), rotation=0, ha="right", va="center")
     if groups:
         ax.legend(
             loc="lower right",

@@ -30,7 +30,7 @@ from holmes_fit.reporting.figures.axes import (
     reference,
     to_scale,
 )
-from holmes_fit.reporting.names import model_color, model_label, parameter_label
+from holmes_fit.reporting.names import Words
 from holmes_fit.reporting.style import HOLMES, INK, PALE
 from holmes_fit.reporting.text import fixed, shortened, width_of
 
@@ -100,12 +100,12 @@ def correlation_note(rows: pd.DataFrame, estimator: str) -> str:
     return "\n".join(told)
 
 
-def draw_measure(ax: Axes, recovery: pd.DataFrame, measure: str, model: str, models: Sequence[str] = ()) -> Axes:
+def draw_measure(ax: Axes, recovery: pd.DataFrame, measure: str, model: str, words: Words) -> Axes:
     """Draw one measure of ``recovery.csv`` for all parameters of a model by estimator, with 95% intervals."""
     rows = recovery[(recovery["model"] == model) & (recovery["measure"] == measure)]
     parameters = list(dict.fromkeys(rows["parameter"]))
     estimators = [name for name in MARKERS if name in set(rows["estimator"])]
-    color = model_color(model, models)
+    color = words.color(model)
     for place, estimator in enumerate(estimators):
         own = rows[rows["estimator"] == estimator].set_index("parameter").reindex(parameters)
         value = own["value"].to_numpy(dtype=np.float64)
@@ -120,27 +120,27 @@ def draw_measure(ax: Axes, recovery: pd.DataFrame, measure: str, model: str, mod
             linewidth=0.9,
             label=estimator,
         )
-    ax.set_xticks(range(len(parameters)), [parameter_label(name) for name in parameters], parse_math=False)
+    ax.set_xticks(range(len(parameters)), [words.parameter(name) for name in parameters], parse_math=False)
     ax.set_xlim(-0.6, max(len(parameters), 1) - 0.4)
     return ax
 
 
-def draw_coverage(ax: Axes, recovery: pd.DataFrame, model: str, models: Sequence[str] = ()) -> Axes:
+def draw_coverage(ax: Axes, recovery: pd.DataFrame, model: str, words: Words) -> Axes:
     """Draw how many 95% intervals hold the truth; the band is what chance allows 99% of the time."""
     rows = recovery[(recovery["model"] == model) & (recovery["measure"] == "coverage")]
     if len(rows):
         n = int(rows["n"].max())
         ax.axhspan(*(float(end) / n for end in binom.interval(0.99, n, 0.95)), color=PALE, zorder=0)
     ax.axhline(0.95, color=INK, linewidth=0.7)
-    draw_measure(ax, recovery, "coverage", model, models)
+    draw_measure(ax, recovery, "coverage", model, words)
     ax.set_ylim(min(0.75, float(rows["lower"].min()) - 0.03 if len(rows) else 0.75), 1.01)
     return ax
 
 
-def draw_information(ax: Axes, ratios: pd.DataFrame, parameters: Sequence[str], model: str) -> Axes:
+def draw_information(ax: Axes, ratios: pd.DataFrame, parameters: Sequence[str], model: str, words: Words) -> Axes:
     """Draw how wide each person's posterior is against the prior: at 100% the choices have told nothing."""
-    color = model_color(model)
-    labels = [parameter_label(name) for name in parameters]
+    color = words.color(model)
+    labels = [words.parameter(name) for name in parameters]
     for place, parameter in enumerate(parameters):
         values = ratios.loc[ratios["parameter"] == parameter, "ratio"].dropna().to_numpy(dtype=np.float64)
         if not len(values):
@@ -158,7 +158,7 @@ def draw_information(ax: Axes, ratios: pd.DataFrame, parameters: Sequence[str], 
     return percent_axis(ax)
 
 
-def draw_interval_shares(ax: Axes, plan: pd.DataFrame, color: str) -> Axes:
+def draw_interval_shares(ax: Axes, plan: pd.DataFrame, color: str, words: Words) -> Axes:
     """Draw what is left of the prior's 95% interval after one person's trials, by their number."""
     rows = plan.drop_duplicates(["trials", "parameter"])
     lengths = sorted(rows["trials"].unique())
@@ -169,7 +169,7 @@ def draw_interval_shares(ax: Axes, plan: pd.DataFrame, color: str) -> Axes:
         bars = np.abs(np.stack([own["interval_share_lower"], own["interval_share_upper"]]).astype(np.float64) - left)
         style: dict[str, Any] = {"linestyle": LINES[place % len(LINES)], "marker": "os^D"[place % 4], "markersize": 3.5}
         ax.errorbar(own["trials"], left, bars, color=color, linewidth=1.1, elinewidth=0.6, capsize=0, **style)
-        ends.append((1.1 * lengths[-1], float(left[-1]), parameter_label(parameter), color))
+        ends.append((1.1 * lengths[-1], float(left[-1]), words.parameter(parameter), color))
     reference(ax, 1.0)
     ax.set_ylim(0, max(1.08, float(rows["interval_share_upper"].max()) + 0.04))
     doublings(ax, lengths)
@@ -181,7 +181,7 @@ def draw_interval_shares(ax: Axes, plan: pd.DataFrame, color: str) -> Axes:
 # --- models
 
 
-def draw_confusion(ax: Axes, rows: pd.DataFrame, models: Sequence[str], column: str = "share") -> Axes:
+def draw_confusion(ax: Axes, rows: pd.DataFrame, models: Sequence[str], words: Words, column: str = "share") -> Axes:
     """Draw which model is chosen for people who were simulated from each."""
     for down, truth in enumerate(models):
         for across, chosen in enumerate(models):
@@ -189,7 +189,7 @@ def draw_confusion(ax: Axes, rows: pd.DataFrame, models: Sequence[str], column: 
             if len(own):
                 details = _details(own.iloc[0], column) if len(models) <= MOST_DETAILED else ""
                 _cell(ax, across, down, float(own[column].iloc[0]), details)
-    labels = [_broken(shortened(model_label(model), LABEL, 74)) for model in models]
+    labels = [_broken(shortened(words.label(model), LABEL, 74)) for model in models]
     widest = max(width_of(line, LABEL) for label in labels for line in label.split("\n"))
     turned = widest * len(models) > 120
     ax.set_xticks(range(len(models)), labels, rotation=30 if turned else 0, ha="right" if turned else "center")

@@ -12,7 +12,7 @@ import pandas as pd
 
 from holmes_fit._support.numbers import share
 from holmes_fit.reporting.blocks import Block, Section, Table, Text, numbers, texts
-from holmes_fit.reporting.names import model_label, parameter_label
+from holmes_fit.reporting.names import Words
 from holmes_fit.reporting.page import Page
 from holmes_fit.reporting.run_data import CohortData, named
 from holmes_fit.reporting.sections.data import exclusion_table
@@ -53,8 +53,8 @@ def _estimates(data: CohortData, model: str) -> Iterator[Block]:
         found = _by_person(rows)
         subjects = [str(subject) for subject in data.subjects["subject"] if subject in found]
         cells = [[subject, *(found[subject].get(name, "") for name in parameters)] for subject in subjects]
-        columns = [*texts("person"), *numbers(*map(parameter_label, parameters))]
-        yield Text(f"{model_label(model)}, {how}", "heading")
+        columns = [*texts("person"), *numbers(*map(data.words.parameter, parameters))]
+        yield Text(f"{data.words.label(model)}, {how}", "heading")
         yield Table(columns, cells, _marked(data, model, subjects), TABLE)
 
 
@@ -86,17 +86,17 @@ def _diagnostics(data: CohortData, model: str) -> Iterator[Block]:
         fit = [fixed(row["pseudo_r2"]), share(row["hit_rate"])]
         noise = [whole(row["replicates"]), fixed(row["effective_replicates"], 1), fixed(row["batch_sd"])]
         cells.append([*counts, *known, *fit, *noise])
-    yield Text(f"{model_label(model)}, fits and their noise", "heading")
+    yield Text(f"{data.words.label(model)}, fits and their noise", "heading")
     yield Table([*texts("person"), *numbers(*FITS, *NOISE)], cells, _marked(data, model, list(rows["subject"])), TABLE)
 
 
 def _warnings(data: CohortData) -> Iterator[Block]:
     if data.warned:
         yield Text(f"Warnings about {people(len(data.warned))}", "heading")
-        yield Table(texts("model", "warning", "people"), list(warning_rows(data.warned)), size=TABLE)
+        yield Table(texts("model", "warning", "people"), list(warning_rows(data.warned, data.words)), size=TABLE)
 
 
-def warning_rows(warned: Mapping[str, Sequence[str]]) -> Iterator[list[str]]:
+def warning_rows(warned: Mapping[str, Sequence[str]], words: Words) -> Iterator[list[str]]:
     """Give model, warning and people: once for warnings that differ in their numbers only, as many people share one."""
     alike: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for subject, told in warned.items():
@@ -106,7 +106,7 @@ def warning_rows(warned: Mapping[str, Sequence[str]]) -> Iterator[list[str]]:
     for (model, _), found in alike.items():
         subjects, whats = zip(*found, strict=True)
         first, *others = _in_rows(subjects)
-        yield [model_label(model), with_ranges(whats), first]
+        yield [words.label(model), with_ranges(whats), first]
         yield from (["", "", names] for names in others)
 
 
@@ -131,7 +131,8 @@ def _failures(data: CohortData) -> Iterator[Block]:
     if not data.has("failures"):
         yield Text("Everyone was fitted with every model.")
         return
-    rows = [[row["subject"], model_label(row["model"]), row["reason"]] for row in data["failures"].to_dict("records")]
+    failures = data["failures"].to_dict("records")
+    rows = [[row["subject"], data.words.label(row["model"]), row["reason"]] for row in failures]
     yield Table(texts("person", "model", "reason"), rows, size=TABLE)
 
 

@@ -10,7 +10,6 @@ import pandas as pd
 from holmes_fit._support.numbers import MISSING, share
 from holmes_fit.reporting.blocks import Block, Grid, Panel, Section, Table, Text, Warnings, numbers, texts
 from holmes_fit.reporting.figures.behaviour import draw_predictive
-from holmes_fit.reporting.names import model_label
 from holmes_fit.reporting.page import Figures, Page
 from holmes_fit.reporting.run_data import EVERYONE, CohortData
 from holmes_fit.reporting.text import brief, capital, fixed
@@ -68,8 +67,8 @@ def predictive_panel(data: CohortData, model: str, name: str) -> Panel | None:
         return None
     return Panel(
         name,
-        partial(draw_predictive, rows=rows, model=model, models=data.model_names),
-        f"People (points) and {model_label(model)} (band)",
+        partial(draw_predictive, rows=rows, color=data.words.color(model)),
+        f"People (points) and {data.words.label(model)} (band)",
         "Answers that equal the outcome, over trials. Band: 95% of simulated cohorts.",
         table=rows,
     )
@@ -105,7 +104,7 @@ def _of_models(data: CohortData, name: str, measure: str, group: str) -> Grid:
     everyone = everyone[everyone["measure"] == measure]
     rows = everyone[everyone["group"] == group]
     models = [model for model in data.model_names if model in set(rows["model"])]
-    cells = [(model_label(model), model, _picked(data, measure, group, model)) for model in models]
+    cells = [(data.words.label(model), model, _picked(data, measure, group, model)) for model in models]
     who = "" if group == EVERYONE else f" – {brief(group)}"
     most = HEIGHT if _has_conditions(data) else HIGHEST
     return _grid(data, name, f"{capital(MEASURES[measure])}{who}", cells, most, _limits(everyone), rows)
@@ -116,7 +115,7 @@ def _of_conditions(data: CohortData, model: str) -> Grid:
     rows = _of_each_condition(data)
     conditions = list(dict.fromkeys(rows["condition"]))[:MOST_CONDITIONS]
     cells = [(condition, model, _picked(data, "correct", EVERYONE, model, condition)) for condition in conditions]
-    name, title = f"behaviour_conditions_{model}", f"By condition – {model_label(model)}"
+    name, title = f"behaviour_conditions_{model}", f"By condition – {data.words.label(model)}"
     return _grid(data, name, title, cells, HEIGHT, _limits(rows), rows[rows["model"] == model])
 
 
@@ -130,7 +129,7 @@ def _grid(
     table: pd.DataFrame,
 ) -> Grid:
     panels = [
-        Panel("", partial(draw_predictive, rows=rows, model=model, models=data.model_names, limits=limits), label)
+        Panel("", partial(draw_predictive, rows=rows, color=data.words.color(model), limits=limits), label)
         for label, model, rows in cells
     ]
     columns = min(MOST_COLUMNS, max(2, len(panels)))
@@ -154,7 +153,7 @@ def _finding(data: CohortData) -> str:
     lead = summary[summary["model"] == data.lead_model] if len(summary) else summary
     if not len(lead):
         return "Simulated people, drawn from each model as it was fitted, beside the real ones."
-    label, inside = model_label(data.lead_model), share(lead["share_inside"].iloc[0])
+    label, inside = data.words.label(data.lead_model), share(lead["share_inside"].iloc[0])
     best = str(summary.sort_values("rmse", kind="stable")["model"].iloc[0])
     what = "learning curves of the conditions" if _has_conditions(data) else "learning curve"
     start = capital(
@@ -166,7 +165,7 @@ def _finding(data: CohortData) -> str:
         return f"{start}."
     if best == data.lead_model:
         return f"{start}, and no model has a smaller RMS error."
-    return f"{start}; {model_label(best)} has a smaller RMS error."
+    return f"{start}; {data.words.label(best)} has a smaller RMS error."
 
 
 def _summary_table(data: CohortData) -> Iterator[Block]:
@@ -189,7 +188,7 @@ def _summary_table(data: CohortData) -> Iterator[Block]:
     ]
     finer = " by condition" if _has_conditions(data) else ""
     yield Text(f"Root mean square difference{finer} (share of parts in the band)", "heading")
-    yield Table([*texts("answers that", "group"), *numbers(*map(model_label, models))], rows)
+    yield Table([*texts("answers that", "group"), *numbers(*map(data.words.label, models))], rows)
 
 
 def _lacking(data: CohortData) -> str:

@@ -21,7 +21,6 @@ from holmes_fit.reporting.figures.comparison import (
     draw_group_differences,
     draw_probabilities,
 )
-from holmes_fit.reporting.names import BASELINES, model_label
 from holmes_fit.reporting.page import Figures, Page
 from holmes_fit.reporting.run_data import EVERYONE, CohortData
 from holmes_fit.reporting.sections.mixture import mixture_draws, mixture_note, with_other_priors
@@ -63,6 +62,7 @@ def probabilities_panel(data: CohortData, name: str = "comparison_people", small
             models=mixed_models(data),
             order=in_order(data),
             group_of=data.group_of,
+            words=data.words,
             groups=() if small else data.groups,
             counted=small,
         ),
@@ -75,7 +75,7 @@ def probabilities_panel(data: CohortData, name: str = "comparison_people", small
 def _models_in_groups(data: CohortData) -> list[str]:
     """Return the models whose shares are shown group by group: baselines are in the way, unless one is ahead."""
     models = mixed_models(data)[::-1]
-    return [name for name in models if name not in BASELINES or name == data.lead_model]
+    return [name for name in models if not data.words.is_baseline(name) or name == data.lead_model]
 
 
 def _frequency_rows(data: CohortData) -> int:
@@ -89,7 +89,7 @@ def frequencies_panel(data: CohortData, name: str = "comparison_frequencies", sm
     table, in_groups = data["frequencies"], _models_in_groups(data)
     return Panel(
         name,
-        partial(draw_frequencies, table=table, models=models, groups=groups, in_groups=in_groups),
+        partial(draw_frequencies, table=table, models=models, words=data.words, groups=groups, in_groups=in_groups),
         "How many people each model describes",
         "Mean, 90% (thick) and 95% (thin) intervals. Dashed: all models equally frequent.",
         table=table,
@@ -114,7 +114,7 @@ def section(data: CohortData) -> Section:
         ]
     else:
         blocks.append(
-            Text(f"Only {model_label(models[0])} was in the mixture, so there is nothing to weigh it against.")
+            Text(f"Only {data.words.label(models[0])} was in the mixture, so there is nothing to weigh it against.")
         )
     if beside:
         n_rows = max(_frequency_rows(data), len(data["comparison"]) + 3)
@@ -152,32 +152,33 @@ def finding(data: CohortData) -> str:
     rows = _row(data, "frequencies", lead)
     who = f"people in the group {brief(data.scope)}" if data.scope else "people"
     if len(models) == 1:
-        return f"Only {model_label(lead)} was weighed: there is no other model to compare it with."
+        return f"Only {data.words.label(lead)} was weighed: there is no other model to compare it with."
     if rows is None:  # the groups of this report are not those that have frequencies of their own
         best, _, n = _best_for(data, lead)
         return (
-            f"{model_label(lead)} is the likeliest for {best} of {n} {who}, by posterior probability {_among(models)}."
+            f"{data.words.label(lead)} is the likeliest for {best} of {n} {who}, by posterior probability "
+            f"{_among(data, models)}."
         )
     estimate = (
         f"an estimated {share(rows['mean'])} of {who} (95% interval {share(rows['lower'])} to {share(rows['upper'])}) "
-        f"{_among(models)}"
+        f"{_among(data, models)}"
     )
     certainty = _certainty(data, lead, rows)
     if certainty < FAVOURED:
         undecided = (
-            f"{model_label(models[0])} and {model_label(lead)} are not told apart"
+            f"{data.words.label(models[0])} and {data.words.label(lead)} are not told apart"
             if len(models) == 2
             else ("no model stands out")
         )
-        return sentence(f"{undecided}: {model_label(lead)} describes {estimate}")
+        return sentence(f"{undecided}: {data.words.label(lead)} describes {estimate}")
     if certainty < SURE:
-        return sentence(f"{model_label(lead)} is favoured, though not beyond doubt: it describes {estimate}")
-    return sentence(f"{model_label(lead)} describes {estimate}")
+        return sentence(f"{data.words.label(lead)} is favoured, though not beyond doubt: it describes {estimate}")
+    return sentence(f"{data.words.label(lead)} describes {estimate}")
 
 
-def _among(models: Sequence[str]) -> str:
+def _among(data: CohortData, models: Sequence[str]) -> str:
     """Name the models that a share is one among."""
-    return f"among {listed([model_label(name) for name in models])}"
+    return f"among {listed([data.words.label(name) for name in models])}"
 
 
 def _certainty(data: CohortData, lead: str, rows: pd.Series) -> float:
@@ -214,23 +215,23 @@ def words(data: CohortData) -> str:
         f"probability above {SURE}."
     )
     if not data.scope:
-        parts.append(_beyond_baselines(row, lead))
+        parts.append(_beyond_baselines(data, row, lead))
     return " ".join(part for part in parts if part)
 
 
-def _beyond_baselines(row: pd.Series | None, lead: str) -> str:
+def _beyond_baselines(data: CohortData, row: pd.Series | None, lead: str) -> str:
     """Say whether the leading model is worth its parameters: its evidence against that of the simplest models."""
     if row is None:
         return ""
-    others = [name for name in BASELINES if name != lead]
+    others = [name for name in ("rescorla_wagner", "bias") if name != lead]
     known = {name: float(row[f"over_{name}"]) for name in others if np.isfinite(row[f"over_{name}"])}
     if not known:
         return ""
     errors = {name: fixed(row[f"over_{name}_error"], 1) for name in known}
     told = listed(
-        [f"{signed(value, 1)} ± {errors[name]} nats over {model_label(name)}" for name, value in known.items()]
+        [f"{signed(value, 1)} ± {errors[name]} nats over {data.words.label(name)}" for name, value in known.items()]
     )
-    ahead = [model_label(name) for name, value in known.items() if value < STRONG]
+    ahead = [data.words.label(name) for name, value in known.items() if value < STRONG]
     doubt = f", so that {listed(ahead)} explains the choices about as well, or better" if ahead else ""
     return f"Against the baselines, its log evidence summed over people is {told}{doubt}."
 
@@ -248,11 +249,11 @@ def _best_for(data: CohortData, model: str) -> tuple[int, int, int]:
 def _evidence_panel(data: CohortData) -> Panel:
     models = mixed_models(data)
     lead, other = models[-1], _rival(data, models)
-    table = data["model_probabilities"]
+    table, words = data["model_probabilities"], data.words
     return Panel(
         "comparison_evidence",
-        partial(draw_evidence_differences, table=table, above=lead, below=other, order=in_order(data)),
-        f"Evidence of each person's choices for {model_label(lead)} over {model_label(other)}, in nats",
+        partial(draw_evidence_differences, table=table, above=lead, below=other, order=in_order(data), words=words),
+        f"Evidence of each person's choices for {words.label(lead)} over {words.label(other)}, in nats",
         "The same people in the same order as above. Lines: Monte Carlo errors. Grey band: odds below 20 to 1.",
         table=table,
     )
@@ -272,7 +273,7 @@ def _exceedance_panel(data: CohortData) -> Panel:
     table = data["comparison"]
     return Panel(
         "comparison_exceedance",
-        partial(draw_exceedance, comparison=table, draws=mixture_draws(data)),
+        partial(draw_exceedance, comparison=table, words=data.words, draws=mixture_draws(data)),
         "Which model is the most frequent",
         "Bars: protected exceedance. Diamonds: unprotected. Dashed: .95.",
         share=0.9,
@@ -284,7 +285,7 @@ def _leave_one_out_panel(data: CohortData) -> Panel:
     table, error = data["comparison"], "loso_difference_error"
     return Panel(
         "comparison_leave_one_out",
-        partial(draw_differences_of_models, comparison=table, column="loso_difference", error=error),
+        partial(draw_differences_of_models, comparison=table, column="loso_difference", error=error, words=data.words),
         "Predicting a person who was left out",
         "Log predictive density, against the best; lines: standard errors.",
         share=1.15,
@@ -300,10 +301,11 @@ def _lead_differences(data: CohortData) -> pd.DataFrame:
 
 def _groups_panel(data: CohortData) -> Panel:
     lead, table = mixed_models(data)[-1], data["frequency_differences"]
+    color = data.words.color(lead)
     return Panel(
         "comparison_groups",
-        partial(draw_group_differences, table=table, model=lead, draws=mixture_draws(data)),
-        f"Does the share of {model_label(lead)} differ between groups?",
+        partial(draw_group_differences, table=table, model=lead, color=color, draws=mixture_draws(data)),
+        f"Does the share of {data.words.label(lead)} differ between groups?",
         "Means and 95% intervals of the difference between two groups.",
         table=table,
     )
@@ -319,7 +321,7 @@ def _differences(data: CohortData) -> list[Text]:
     above, below = (brief(row[name]) for name in ("above", "below"))
     return [
         Text(
-            f"Share of {model_label(row['model'])}, {above} minus {below}: {shown} points (95% interval {low} to "
+            f"Share of {data.words.label(row['model'])}, {above} minus {below}: {shown} points (95% interval {low} to "
             f"{high}; above 0 with P = {probability(row['probability_above_0'], mixture_draws(data))})."
         )
     ]
@@ -336,7 +338,7 @@ def _table(data: CohortData) -> Iterator[Block]:
         counts = [whole(row[name]) for name in ("likeliest_for", "most_evidence_for")]
         evidence = f"{fixed(row['log_evidence'], 1)} ± {fixed(row['log_evidence_error'], 1)}"
         over = [_with_error(row, name) for name in ("over_bias", "over_rescorla_wagner")]
-        start = [model_label(row["model"]), whole(row["n_subjects"]), share(row["frequency"])]
+        start = [data.words.label(row["model"]), whole(row["n_subjects"]), share(row["frequency"])]
         rows.append([*start, *counts, evidence, *over, fixed(row["hit_rate"], 3), whole(row["loso_k_high"])])
     yield Table([*texts("model"), *numbers(*heads, "hit rate", "Pareto k > .7")], rows)
     notes = (SUMS, mixture_note(data), with_other_priors(data))
@@ -361,7 +363,7 @@ def _lacking(data: CohortData) -> str:
     if not data.has("model_probabilities"):
         return "The models were not compared: run holmes-fit compare RUN."
     if len(data.model_names) == 1:
-        return f"Only {model_label(data.lead_model)} was fitted, and there is nothing to weigh it against."
+        return f"Only {data.words.label(data.lead_model)} was fitted, and there is nothing to weigh it against."
     return ""
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from holmes_fit._support.numbers import listed
 from holmes_fit.reporting.blocks import Section, Text, Warnings
-from holmes_fit.reporting.names import model_description, parameter_label
 from holmes_fit.reporting.page import Page
 from holmes_fit.reporting.run_data import CohortData
 from holmes_fit.reporting.scores import people_table
@@ -54,7 +53,7 @@ def _part(data: CohortData, *keys: str) -> Mapping[str, Any]:
 
 def _models(data: CohortData) -> str:
     table = people_table(data)
-    names = [printable(model_description(name)) for name in data.model_names]
+    names = [printable(data.words.meaning(name)) for name in data.model_names]
     scope = f" (the group {brief(data.scope)}; {people(len(data.everyone))} in all groups)" if data.scope else ""
     failed = f" ({data.n_people - len(table)} of them could not be fitted)" if len(table) < data.n_people else ""
     source = str(data.protocol.get("source", "")).strip()
@@ -120,7 +119,7 @@ def _priors(data: CohortData) -> list[str]:
         return []
     rows = data["fits"][data["fits"]["standing"] == "free"].drop_duplicates(["parameter", "prior", "low", "high"])
     return [
-        f"{parameter_label(row['parameter'])}, {prior_words(str(row['prior']))}, between {row['low']:g} and "
+        f"{data.words.parameter(row['parameter'])}, {prior_words(str(row['prior']))}, between {row['low']:g} and "
         f"{row['high']:g}"
         for _, row in rows.iterrows()
     ]
@@ -141,7 +140,7 @@ def _fixed(data: CohortData) -> list[str]:
     found: dict[str, None] = {}
     for _, row in rows.iterrows():
         what = f"at {number(row['ml'])}" if row["standing"] == "fixed" else str(row["standing"])
-        found[f"{parameter_label(row['parameter'])} {what}"] = None
+        found[f"{data.words.parameter(row['parameter'])} {what}"] = None
     return list(found)
 
 

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 
 from holmes_fit._support.numbers import probability, share
-from holmes_fit.reporting.names import model_label
 from holmes_fit.reporting.run_data import CohortData
 from holmes_fit.reporting.text import fixed
 
@@ -48,7 +47,7 @@ def with_other_priors(data: CohortData) -> str:
         return ""
     table = data["prior_sensitivity"]
     best = table.loc[table.groupby("prior_width")["frequency"].idxmax()].sort_values("prior_width")
-    told = [f"{model_label(row['model'])} ({share(row['frequency'])})" for _, row in best.iterrows()]
+    told = [f"{data.words.label(row['model'])} ({share(row['frequency'])})" for _, row in best.iterrows()]
     if len(told) != len(PRIOR_WIDTHS):
         return ""
     narrow, own, wide = told

@@ -20,19 +20,12 @@ from holmes_fit.reporting.figures.parameters import (
     draw_people_intervals,
     scale_limits,
 )
-from holmes_fit.reporting.names import (
-    BASELINES,
-    COLOR_WORDS,
-    MEANINGS,
-    model_color,
-    model_label,
-    parameter_label,
-    term_label,
-)
+from holmes_fit.reporting.names import term_label
 from holmes_fit.reporting.page import Figures, Page
 from holmes_fit.reporting.run_data import CohortData
 from holmes_fit.reporting.scores import people_table
 from holmes_fit.reporting.sections.recovery import RECOVERY, information_panel
+from holmes_fit.reporting.style import FLAT, HOLMES
 from holmes_fit.reporting.text import brief, fixed, number, people, sentence, whole
 from holmes_fit.reporting.warnings import failure_warnings, noise_warnings, pooling_warnings
 
@@ -47,6 +40,7 @@ WIDTH, ALONE = 380.0, 460.0  # points of the axes with people, beside the group 
 BEHAVIOUR = (
     "Logistic regression of answers to trials with feedback, people as clusters (generalised estimating equations)."
 )
+COLOR_WORDS = {FLAT: "in grey", HOLMES: "in violet"}
 LEFT = 30.0  # points for the ticks of a parameter, so that people stand below each other
 
 
@@ -81,9 +75,9 @@ def section(data: CohortData) -> Section:
     scales = list(free_parameters(data, lead))
     warnings = Warnings([*pooling_warnings(data), *noise_warnings(data), *failure_warnings(data)])
     if not scales:
-        words = f"{model_label(lead)} has no free parameters in this run."
+        words = f"{data.words.label(lead)} has no free parameters in this run."
         return Section(TITLE, [Text(_finding(data, lead), "finding"), Text(_words(data, lead)), warnings, Text(words)])
-    in_order = f"People stand in one order in all rows: by {parameter_label(scales[0])}, the lowest first."
+    in_order = f"People stand in one order in all rows: by {data.words.parameter(scales[0])}, the lowest first."
     names = people_axis_height(_sorted_people(data), WIDTH)
 
     def row(least: float, most: float, *wanted: str) -> list[Block]:
@@ -137,7 +131,7 @@ def figures(data: CohortData) -> Figures:
 
 def _groups(data: CohortData, parameter: str) -> list[tuple[str, pd.DataFrame]]:
     """Return what is known of the group, by model; baselines are in the way, unless one is ahead."""
-    models = [name for name in data.model_names if name not in BASELINES or name == data.lead_model]
+    models = [name for name in data.model_names if not data.words.is_baseline(name) or name == data.lead_model]
     found = [(model, _of(data, "group", model, parameter)) for model in models]
     return [(model, rows) for model, rows in found if len(rows)]
 
@@ -152,26 +146,26 @@ def _people_panel(data: CohortData, parameter: str) -> Panel:
     before, pooled = _of(data, "fits", lead, parameter), _of(data, "pooled", lead, parameter)
     after = pooled if len(pooled) else None
     shown = before if after is None else before.merge(after, on="subject", how="left", suffixes=("", "_pooled"))
-    meaning = MEANINGS.get(parameter, "")
+    meaning = data.words.meaning_of_parameter(parameter)
     draw = partial(
         draw_people_intervals,
         before=before,
         after=after,
         order=_sorted_people(data),
         scale=scales[parameter],
-        color=model_color(lead, data.model_names),
+        color=data.words.color(lead),
         limits=_limits(data, parameter, scales[parameter]),
         names=parameter == list(scales)[-1],
         width=WIDTH if _groups(data, parameter) else ALONE,
     )
-    title = f"{parameter_label(parameter)}{f' – {meaning}' if meaning else ''}"
+    title = f"{data.words.parameter(parameter)}{f' – {meaning}' if meaning else ''}"
     return Panel(f"parameters_{parameter}", draw, title, share=5.0, table=shown)
 
 
 def _group_panel(data: CohortData, parameter: str) -> Panel:
     rows, scale = _groups(data, parameter), free_parameters(data, data.lead_model)[parameter]
     limits = _limits(data, parameter, scale)
-    draw = partial(draw_group, rows=rows, scale=scale, limits=limits, models=data.model_names)
+    draw = partial(draw_group, rows=rows, scale=scale, limits=limits, words=data.words)
     return Panel(f"parameters_{parameter}_group", draw, "Group", table=pd.concat([own for _, own in rows]))
 
 
@@ -182,12 +176,12 @@ def _finding(data: CohortData, lead: str) -> str:
         row = _group_median(data, lead, parameter)
         if row is not None:
             interval = _interval(row, number)
-            told.append(f"{parameter_label(parameter)} = {number(row['median'])} ({interval})")
+            told.append(f"{data.words.parameter(parameter)} = {number(row['median'])} ({interval})")
     if told and not data.scope:
-        return f"Under {model_label(lead)} the typical person has {listed(told)}."
+        return f"Under {data.words.label(lead)} the typical person has {listed(told)}."
     if told:
         return f"People of {brief(data.scope)} against the whole cohort, whose typical person has {listed(told)}."
-    return f"Each person's estimates under {model_label(lead)}, by themselves: the cohort was not pooled."
+    return f"Each person's estimates under {data.words.label(lead)}, by themselves: the cohort was not pooled."
 
 
 def _group_median(data: CohortData, model: str, parameter: str) -> pd.Series | None:
@@ -210,8 +204,9 @@ def _words(data: CohortData, lead: str) -> str:
 
 def _beside(data: CohortData) -> str:
     """Name the models whose groups are drawn, if there are several, by their colours."""
-    models = [name for name in data.model_names if name not in BASELINES and len(data.of_model("group", name))]
-    named = [f"{model_label(name)} {word}" for name in models if (word := COLOR_WORDS.get(name))]
+    words = data.words
+    models = [name for name in data.model_names if not words.is_baseline(name) and len(data.of_model("group", name))]
+    named = [f"{words.label(name)} {word}" for name in models if (word := COLOR_WORDS.get(words.color(name)))]
     return f", {listed(named)}" if len(named) > 1 else ""
 
 
@@ -223,7 +218,7 @@ def _shrinkage(data: CohortData, lead: str) -> str:
             continue
         both = before.merge(after, on="subject", suffixes=("", "_pooled"))
         ratio = float((both["sd_on_scale_pooled"] / both["sd_on_scale"]).median())
-        parts.append(f"{ratio:.0%} ({parameter_label(parameter)})")
+        parts.append(f"{ratio:.0%} ({data.words.parameter(parameter)})")
     return f"Under the group, typical intervals are {listed(parts)} as wide as before." if parts else ""
 
 
@@ -232,7 +227,7 @@ def _effects(data: CohortData, quantity: str) -> pd.DataFrame:
     table = data["group"]
     if not len(table):
         return table
-    rows = table[(table["quantity"] == quantity) & table["model"].isin(set(data.model_names) - set(BASELINES))]
+    rows = table[(table["quantity"] == quantity) & ~table["model"].map(data.words.is_baseline)]
     return rows[(quantity != "effect") | (rows["name"].str.lower() != "intercept")]
 
 
@@ -240,7 +235,7 @@ def _effects_panel(data: CohortData, quantity: str) -> Panel:
     rows, (title, caption) = _effects(data, quantity), EFFECTS[quantity]
     shown = rows.head(MOST_EFFECTS)
     more = f" {len(rows) - len(shown)} more are in group.csv." if len(rows) > len(shown) else ""
-    draw = partial(draw_effects, rows=shown, models=data.model_names)
+    draw = partial(draw_effects, rows=shown, words=data.words)
     return Panel(f"parameters_{quantity}s", draw, title, caption + more, table=rows)
 
 
@@ -277,7 +272,7 @@ def _correlations_panel(data: CohortData) -> Panel:
     chance = f"±{1.96 / np.sqrt(max(1, n - 1)):.2f}"
     return Panel(
         "parameters_correlations",
-        partial(draw_correlations, table=table, counts=n),
+        partial(draw_correlations, table=table, counts=n, words=data.words),
         "Rank correlations over people",
         f"Spearman, over people's {source}. True covariation and trade-offs of the fit look alike; with {people(n)}, "
         f"values within {chance} are no more than chance.",
@@ -293,8 +288,8 @@ def _pair_panel(data: CohortData) -> Panel:
     rows = rows[rows["parameter"].isin([x, y])]
     wide = rows.pivot_table(index="subject", columns="parameter", values="median").reset_index()
     wide["group"] = wide["subject"].map(data.group_of).fillna("")
-    draw = partial(draw_pair, table=wide, x=x, y=y, scales=scales, groups=data.groups)
-    title = f"{parameter_label(y)} against {parameter_label(x)}, person by person"
+    draw = partial(draw_pair, table=wide, x=x, y=y, scales=scales, groups=data.groups, words=data.words)
+    title = f"{data.words.parameter(y)} against {data.words.parameter(x)}, person by person"
     return Panel("parameters_pair", draw, title, "Points are people's medians.", table=wide)
 
 
@@ -302,8 +297,8 @@ def _group_table(data: CohortData) -> Iterator[Block]:
     if not data.has("group"):
         return
     shown = data["group"]
-    if data.lead_model not in BASELINES:
-        shown = shown[~shown["model"].isin(BASELINES)]
+    if not data.words.is_baseline(data.lead_model):
+        shown = shown[~shown["model"].map(data.words.is_baseline)]
     rows = []
     for (model, parameter), own in shown.groupby(["model", "parameter"], sort=False):
         by_quantity = dict(own[own["name"] == ""].drop_duplicates("quantity").set_index("quantity").iterrows())
@@ -311,7 +306,7 @@ def _group_table(data: CohortData) -> Iterator[Block]:
             continue
         middle, spread = by_quantity["median"], by_quantity["spread"]
         found = [number(middle["median"]), _interval(middle, number), fixed(spread["median"]), _interval(spread, fixed)]
-        names = [model_label(str(model)), parameter_label(str(parameter))]
+        names = [data.words.label(str(model)), data.words.parameter(str(parameter))]
         rows.append([*names, *found, fixed(own["r_hat"].max(), 3)])
     heads = ("median", "95% interval", "spread over people", "95% interval", "R-hat")
     yield Text("The group" + (", the whole cohort" if data.scope else ""), "heading")
@@ -326,7 +321,7 @@ def _interval(row: Any, shown: Callable[[float], str]) -> str:
 
 def _checks(data: CohortData) -> str:
     told = [
-        f"{model_label(row['model'])} {whole(row['divergences'])} divergences, R-hat {fixed(row['r_hat'], 3)}, "
+        f"{data.words.label(row['model'])} {whole(row['divergences'])} divergences, R-hat {fixed(row['r_hat'], 3)}, "
         f"effective draws {whole(min(row['ess_bulk'], row['ess_tail']))}"
         for row in data["pooling"].to_dict("records")
     ]

@@ -16,7 +16,6 @@ from scipy.special import logsumexp
 from holmes_fit._support.numbers import listed, share
 from holmes_fit.reporting.blocks import Grid, Panel, Section, Text
 from holmes_fit.reporting.figures.people import Person, Surface, draw_people_key, draw_person
-from holmes_fit.reporting.names import BASELINES, model_color, model_label
 from holmes_fit.reporting.page import Figures, Page
 from holmes_fit.reporting.run_data import CohortData
 from holmes_fit.reporting.text import brief, people, sentence
@@ -141,7 +140,7 @@ def _reading(data: CohortData, cells: Cells) -> str:
     problems = PROBLEMS if (data["trials_fitted"]["restart"] != "").any() else ""
     which = LIKELIEST if data.has("model_probabilities") else MOST_EVIDENCE
     words = CELLS.format(which=which if len(data.model_names) > 1 else "")
-    maps = f"{MAPS}{NO_MAPS if shown & set(BASELINES) else ''}" if cells.with_map else ""
+    maps = f"{MAPS}{NO_MAPS if any(map(data.words.is_baseline, shown)) else ''}" if cells.with_map else ""
     return f"{words}{problems}{maps}"
 
 
@@ -156,10 +155,10 @@ def _finding(data: CohortData, best: Mapping[str, Best]) -> str:
     if not order:
         return f"Nobody of {people(data.n_people)} could be fitted."
     if len(data.model_names) == 1:
-        return f"{people(counts.iloc[0])}, fitted with {model_label(order[0])}{marked}."
-    others = [f"{model_label(model)} for {counts[model]}" for model in order[1:]]
+        return f"{people(counts.iloc[0])}, fitted with {data.words.label(order[0])}{marked}."
+    others = [f"{data.words.label(model)} for {counts[model]}" for model in order[1:]]
     how = "is the likeliest model in the mixture" if data.has("model_probabilities") else "has the most evidence"
-    first = f"{model_label(order[0])} {how} for {counts[order[0]]} of {people(data.n_people)}"
+    first = f"{data.words.label(order[0])} {how} for {counts[order[0]]} of {people(data.n_people)}"
     return sentence(f"{first}{f', {listed(others)}' if others else ''}{marked}")
 
 
@@ -184,7 +183,7 @@ class Cells:
     @cached_property
     def with_map(self) -> bool:
         """Whether anyone's best model may have a map."""
-        return any(best.model not in BASELINES for best in self.best.values())
+        return not all(self.data.words.is_baseline(best.model) for best in self.best.values())
 
     def draw(self, ax: Axes, name: str) -> Axes:
         """Draw the cell of a person."""
@@ -209,8 +208,8 @@ class Cells:
         parameters = self.data["fits"].iloc[self._fit_rows.get((name, model), [])]
         return Person(
             name,
-            model=f"{model_label(model)}{certain}",
-            color=model_color(model, self.data.model_names),
+            model=f"{self.data.words.label(model)}{certain}",
+            color=self.data.words.color(model),
             trials=self.trials(name),
             surface=surface_of(record, parameters) if record is not None else None,
             warning=self._warning(name, model),
@@ -228,7 +227,7 @@ class Cells:
             which, _, what = text.partition(": ")
             found.setdefault(what.partition(":")[0].partition(",")[0], []).append(which)
         return "; ".join(
-            short if model in models else f"{short}: {', '.join(map(model_label, models))}"
+            short if model in models else f"{short}: {', '.join(map(self.data.words.label, models))}"
             for short, models in found.items()
         )
 

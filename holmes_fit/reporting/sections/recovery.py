@@ -18,7 +18,6 @@ from holmes_fit.reporting.figures.recovery import (
     draw_recovery,
 )
 from holmes_fit.reporting.identification import HELPS, WEAK, strength, tells_by_correlation
-from holmes_fit.reporting.names import BASELINES, model_color, model_label, parameter_label
 from holmes_fit.reporting.page import Figures, Page
 from holmes_fit.reporting.run_data import CohortData, named
 from holmes_fit.reporting.text import fixed, people, printable, whole
@@ -68,7 +67,7 @@ def figures(data: CohortData) -> Figures:
     rules = dict.fromkeys(_shown_power(data)["rule"]) if data.has("power") else {}
     found |= {f"recovery_power_{n}": partial(_power_panel, data, n, rule) for n, rule in enumerate(rules, 1) if n <= 2}
     recovered = list(dict.fromkeys(data["recovery_people"]["model"])) if data.has("recovery_people") else []
-    shown = [name for name in recovered if name not in BASELINES] or recovered
+    shown = [name for name in recovered if not data.words.is_baseline(name)] or recovered
     return found | {f"recovery_{model}": partial(_recovery_grid, data, model) for model in shown}
 
 
@@ -77,7 +76,7 @@ def finding(data: CohortData) -> str:
     rows = confusion_rows(data)
     if len(rows):
         right = rows[rows["truth"] == rows["chosen"]]
-        told = [f"{share(row['share'])} of {model_label(row['truth'])} people" for _, row in right.iterrows()]
+        told = [f"{share(row['share'])} of {data.words.label(row['truth'])} people" for _, row in right.iterrows()]
         guessing = share(1 / max(1, rows["chosen"].nunique()))
         least, most = rows["n"].min(), rows["n"].max()
         size = f"{least:.0f}" if least == most else f"{least:.0f} to {most:.0f}"
@@ -85,7 +84,7 @@ def finding(data: CohortData) -> str:
             f"In a simulated study of this design, with {size} people of each model, {listed(told)} are recognised as "
             f"such; guessing gives {guessing}."
         )
-    told = [f"{share(value)} for {parameter_label(name)}" for name, value in _medians(data).items()]
+    told = [f"{share(value)} for {data.words.parameter(name)}" for name, value in _medians(data).items()]
     if not told:
         return "There is nothing that says whether this study can tell."
     return f"After a person's choices, the typical uncertainty is {listed(told)} of what it was before."
@@ -120,8 +119,8 @@ def information_panel(data: CohortData, name: str = "recovery_information") -> P
     parameters = list(dict.fromkeys(table["parameter"]))
     return Panel(
         name,
-        partial(draw_information, ratios=table, parameters=parameters, model=data.lead_model),
-        f"Width of people's posteriors, against the prior ({model_label(data.lead_model)})",
+        partial(draw_information, ratios=table, parameters=parameters, model=data.lead_model, words=data.words),
+        f"Width of people's posteriors, against the prior ({data.words.label(data.lead_model)})",
         "Points are people of this study. At 100% (dashed) the choices have told nothing. Lines and numbers: medians.",
         table=table,
         share=1.3,
@@ -135,7 +134,7 @@ def confusion_panel(data: CohortData, rows: pd.DataFrame, name: str) -> Panel:
     criterion = CRITERIA.get(str(rows["criterion"].iloc[0]), str(rows["criterion"].iloc[0]))
     return Panel(
         name,
-        partial(draw_confusion, rows=rows, models=models),
+        partial(draw_confusion, rows=rows, models=models, words=data.words),
         f"Simulated people, told apart by {criterion}",
         "Rows add up to 100%. Below: numbers, and 95% intervals.",
         table=rows,
@@ -181,7 +180,7 @@ def _weakly_identified(data: CohortData) -> str:
         if strength(r, removed, n) in WEAK:
             by_r = tells_by_correlation(r, n)
             by = f"r = {fixed(r)}" if by_r else f"{share(max(0.0, removed))} of the prior's variance removed"
-            weak.append(f"{parameter_label(name)} ({by})")
+            weak.append(f"{data.words.parameter(name)} ({by})")
     return f"Weakly identified by one person's choices alone: {listed(weak)}. What helps: {HELPS}" if weak else ""
 
 
@@ -194,8 +193,8 @@ def _weakest(data: CohortData) -> str:
         return _least_removed(data)
     low, high = rows.iloc[0], rows.iloc[-1]
     return (
-        f"Under {model_label(data.lead_model)}, {parameter_label(high['parameter'])} is recovered best "
-        f"(r = {fixed(high['value'])}) and {parameter_label(low['parameter'])} least (r = {fixed(low['value'])})."
+        f"Under {data.words.label(data.lead_model)}, {data.words.parameter(high['parameter'])} is recovered best "
+        f"(r = {fixed(high['value'])}) and {data.words.parameter(low['parameter'])} least (r = {fixed(low['value'])})."
     )
 
 
@@ -204,10 +203,11 @@ def _least_removed(data: CohortData) -> str:
     if len(rows) < 2:
         return ""
     low, high = rows.iloc[0], rows.iloc[-1]
+    best, least = (data.words.parameter(row["parameter"]) for row in (high, low))
     return (
-        f"Under {model_label(data.lead_model)}, a person's choices tell {parameter_label(high['parameter'])} best "
-        f"({share(max(0.0, high['value']))} of the prior's variance removed) and {parameter_label(low['parameter'])} "
-        f"least ({share(max(0.0, low['value']))})."
+        f"Under {data.words.label(data.lead_model)}, a person's choices tell {best} best "
+        f"({share(max(0.0, high['value']))} of the prior's variance removed) and {least} least "
+        f"({share(max(0.0, low['value']))})."
     )
 
 
@@ -229,11 +229,11 @@ def _recovery_grid(data: CohortData, model: str) -> Grid:
             draw_recovery,
             rows=rows,
             estimator=estimator,
-            color=model_color(model, data.model_names),
+            color=data.words.color(model),
             note=correlation_note(scores[scores["parameter"] == parameter], estimator),
         )
-        cells.append(Panel("", draw, parameter_label(str(parameter))))
-    title = f"{model_label(model)}: {ESTIMATORS[estimator]} (up) against the truth (across)"
+        cells.append(Panel("", draw, data.words.parameter(str(parameter))))
+    title = f"{data.words.label(model)}: {ESTIMATORS[estimator]} (up) against the truth (across)"
     columns, pads = max(4, min(5, len(cells))), (30.0, 17.0, 4.0, 14.0)
     return Grid(f"recovery_{model}", cells, columns, 120.0, 150.0, pads, heads={0: title}, table=own)
 
@@ -249,7 +249,7 @@ def _shown_power(data: CohortData) -> pd.DataFrame:
 def _power_panel(data: CohortData, place: int, rule: str) -> Panel:
     table = _shown_power(data)
     rows = table[table["rule"] == rule]
-    model, against = (model_label(str(rows[name].iloc[0])) for name in ("model", "against"))
+    model, against = (data.words.label(str(rows[name].iloc[0])) for name in ("model", "against"))
     return Panel(
         f"recovery_power_{place}",
         partial(draw_power, table=rows, by="frequency", name=share),
@@ -269,7 +269,7 @@ def _calibration(data: CohortData) -> Iterator[Block]:
         return
     rows = []
     for row in table.to_dict("records"):
-        names = [str(row["level"]), model_label(row["model"]), parameter_label(row["parameter"])]
+        names = [str(row["level"]), data.words.label(row["model"]), data.words.parameter(row["parameter"])]
         tests = [whole(row["n"]), probability(row["chi2_p"]), probability(row["ecdf_p"])]
         rows.append([*names, *tests, str(row["verdict"])])
     fails = {place for place, verdict in enumerate(table["verdict"]) if verdict == "fails"}

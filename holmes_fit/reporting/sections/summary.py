@@ -12,7 +12,6 @@ import pandas as pd
 
 from holmes_fit.reporting.blocks import Panel, Row, Section, Text, Warnings
 from holmes_fit.reporting.figures.comparison import draw_differences_of_models
-from holmes_fit.reporting.names import model_label
 from holmes_fit.reporting.page import Figures, Page
 from holmes_fit.reporting.run_data import CohortData
 from holmes_fit.reporting.scores import learning_curve, people_table
@@ -77,14 +76,14 @@ def _answer(data: CohortData) -> str:
     if len(sums) > 1:
         first, second = sums.iloc[0], sums.iloc[1]
         return (
-            f"{capital(model_label(first['model']))} has the most evidence, {fixed(-second['difference'], 1)} ± "
-            f"{fixed(second['difference_error'], 1)} nats more than {model_label(second['model'])}, over "
+            f"{capital(data.words.label(first['model']))} has the most evidence, {fixed(-second['difference'], 1)} ± "
+            f"{fixed(second['difference_error'], 1)} nats more than {data.words.label(second['model'])}, over "
             f"{people(first['n_subjects'])}."
         )
     if len(sums) == 1:
         n = int(sums["n_subjects"].iloc[0])
         was = "was" if n == 1 else "were"
-        return f"{people(n)} {was} fitted with one model, {model_label(sums['model'].iloc[0])}."
+        return f"{people(n)} {was} fitted with one model, {data.words.label(sums['model'].iloc[0])}."
     return "Nobody could be fitted."
 
 
@@ -150,7 +149,8 @@ def figures(data: CohortData) -> Figures:
 
 def _evidence_panel(data: CohortData) -> Panel:
     sums = evidence_table(data)
-    draw = partial(draw_differences_of_models, comparison=sums, column="difference", error="difference_error")
+    error = "difference_error"
+    draw = partial(draw_differences_of_models, comparison=sums, column="difference", error=error, words=data.words)
     farthest = signed(sums["difference"].min(), 1)
     caption = f"Differences from the best, {farthest} nats at most. Sums over people; lines: Monte Carlo errors."
     return Panel("summary_evidence", draw, "Evidence of the models", caption, table=sums)

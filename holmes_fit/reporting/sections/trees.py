@@ -13,7 +13,6 @@ from holmes_fit._support.numbers import listed, share
 from holmes_fit.reporting.blocks import GUTTER, SMALL, TEXT_WIDTH, Panel, Row, Section, Text
 from holmes_fit.reporting.figures.tree_nodes import LEAST_SHARE, Node
 from holmes_fit.reporting.figures.trees import draw_tree, draw_tree_key, fitting_root, height_of, width_of_tree
-from holmes_fit.reporting.names import model_label
 from holmes_fit.reporting.page import Figures, Page
 from holmes_fit.reporting.run_data import CohortData
 from holmes_fit.reporting.text import count, fixed, printable, shortened, wrapped
@@ -110,7 +109,7 @@ def section(data: CohortData) -> Section:
     return Section(
         TITLE,
         [
-            Text(_finding(trees, model), "finding"),
+            Text(_finding(trees, data.words.label(model)), "finding"),
             Text(f"{how}{CUES}"),
             Row([key], KEY),
             *(Row(row, max(panel.height for panel in row)) for row in in_rows(drawn)),
@@ -162,7 +161,7 @@ def _height(row: Sequence[Panel]) -> float:
     return max(panel.height for panel in row) + LEADING * (heads * TITLE_SIZE + feet * SMALL) + BETWEEN
 
 
-def _finding(trees: pd.DataFrame, model: str) -> str:
+def _finding(trees: pd.DataFrame, label: str) -> str:
     """Say how large the trees are: medians over people, of each person's first learner."""
     first = trees[trees["restart"] == trees.groupby("subject", sort=False)["restart"].transform("first")]
     total = first["visits"].where(first["level"] == 0).groupby(first["subject"]).transform("sum")
@@ -171,9 +170,9 @@ def _finding(trees: pd.DataFrame, model: str) -> str:
     levels = (kept.groupby("subject")["level"].max() + 1).median()
     who = "the median person" if kept["subject"].nunique() > 1 else "one person"
     if kept["level"].max() == 0:
-        return f"The {model_label(model)} model finds {count(nodes, 'cause')} in {who}."
+        return f"The {label} model finds {count(nodes, 'cause')} in {who}."
     where = f"{count(nodes, 'node')} on {count(levels, 'level')}"
-    return f"{model_label(model)} grows {where} in {who}."
+    return f"{label} grows {where} in {who}."
 
 
 def _title(learner: Learner) -> str:

@@ -63,7 +63,7 @@ class StudyPlan(StudyResults):
 
     def figure(self) -> Figure:
         """Draw what tasks of each length say about one person, and groups of each size about the models."""
-        return plan_figure(self.table, self.power, self.models, self.label)
+        return plan_figure(self.table, self.power, self.words, self.label)
 
 
 def plan(

@@ -10,6 +10,7 @@ from holmes_fit._support.errors import InputError, Problem, plain
 from holmes_fit._support.progress import OnProgress
 from holmes_fit.fitting.cohort import Fits, carry_out
 from holmes_fit.fitting.request import Request
+from holmes_fit.reporting.names import Words
 from holmes_fit.runs.folder import Run, read_run
 from holmes_fit.runs.manifest import MANIFEST
 from holmes_fit.runs.records import Key
@@ -27,6 +28,11 @@ class StudyResults(RunResults):
         """The models, each of which has simulated people and fitted everyone."""
         identity: Any = self.run.manifest.identity
         return tuple(identity["models"])
+
+    @property
+    def words(self) -> Words:
+        """How the models and their parameters are shown."""
+        return Words(self.run.manifest.about, self.models)
 
     @property
     def summary(self) -> str:
