@@ -283,6 +283,11 @@ def test_every_page_says_that_it_is_a_first_look(texts: list[str]) -> None:
         assert "A first look: few replicates. Do not report these numbers." in text
 
 
+def test_every_page_says_what_made_it(texts: list[str]) -> None:
+    for text in texts:
+        assert "Made by holmes_fit 0.1.0 from run" in text
+
+
 # --- The file
 
 

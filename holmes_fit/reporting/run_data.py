@@ -87,6 +87,10 @@ class CohortData:
     def about(self) -> Mapping[str, Any]:
         return self.run.manifest.about
 
+    def made_by(self, what: str) -> str:
+        """Return the version (``holmes_fit``) or the digest (``code``) of what made the run, wherever it was kept."""
+        return str(self.about.get(what, self.identity.get(what, "")))
+
     @cached_property
     def words(self) -> Words:
         """What the run says of its models and parameters, and a recovery study of those that the run does not have."""

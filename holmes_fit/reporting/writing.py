@@ -164,6 +164,6 @@ def _about(data: CohortData) -> About:
         subject=f"Cohort report of run {data.digest}",
         keywords=("holmes_fit", f"sha256 {data.digest}"),
         head=f"{title} · {people(data.n_people)}",
-        foot=f"Made by holmes_fit {data.identity.get('holmes_fit', '')} from run {data.digest[:12]}",
+        foot=f"Made by holmes_fit {data.made_by('holmes_fit')} from run {data.digest[:12]}",
         alarm=sentence(data.label),
     )

@@ -155,8 +155,8 @@ def _provenance(data: CohortData) -> Iterator[Block]:
         else "",
         "preset": named(identity, "preset"),
         "seed": str(identity.get("seed", "")),
-        "code (SHA-256)": str(data.about.get("code", identity.get("code", ""))),
-        "holmes_fit": str(data.about.get("holmes_fit", identity.get("holmes_fit", ""))),
+        "code (SHA-256)": data.made_by("code"),
+        "holmes_fit": data.made_by("holmes_fit"),
         "note": data.label,
     }
     yield Text("Provenance", "heading")

@@ -161,10 +161,10 @@ def _group(data: CohortData) -> str:
 
 
 def _software(data: CohortData) -> str:
-    own = data.about.get("holmes_fit", data.identity.get("holmes_fit", ""))
     packages = [f"{name} {version}" for name, version in _part(data, "packages").items()]
     python = data.about.get("python")
     versions = listed([*([f"Python {python}"] if python else []), *packages]) if packages or python else ""
+    own = data.made_by("holmes_fit")
     return f"All computations were done with holmes_fit {own}{f' ({versions})' if versions else ''}."
 
 
