@@ -75,14 +75,11 @@ def lending(nodes: Sequence[Node], shape: tuple[int, ...]) -> list[Lending]:
         around = np.prod([1 + (at > 0) + (at < length - 1) for at, length in zip(place, shape, strict=True)])
         reach = 1 if np.sum(np.all(np.abs(away) <= 1, axis=1)) == around else 2
         lenders = np.flatnonzero(np.all(np.abs(away) <= reach, axis=1))
-        found.append(_lent_from(lenders, away[lenders] / reach))
+        steps = away[lenders] / reach
+        kernel = np.exp(-0.5 * np.sum(steps**2, axis=1) / KERNEL**2)
+        plane = np.linalg.pinv(np.column_stack([np.ones(len(steps)), steps]))[0]
+        found.append(Lending(lenders, kernel / kernel.sum(), plane))
     return found
-
-
-def _lent_from(lenders: NDArray[np.intp], away: NDArray[np.float64]) -> Lending:
-    kernel = np.exp(-0.5 * np.sum(away**2, axis=1) / KERNEL**2)
-    plane = np.linalg.pinv(np.column_stack([np.ones(len(away)), away]))[0]
-    return Lending(lenders, kernel / kernel.sum(), plane)
 
 
 # ------------------------------------------------------------------------------------------------- between nodes
