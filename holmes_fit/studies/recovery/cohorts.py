@@ -51,7 +51,6 @@ class Tally:
         return lambda done, _: self._progress(before + done, self._total)
 
     def one(self) -> None:
-        """Count one more."""
         self.part(1)(1, 1)
 
 
