@@ -173,7 +173,6 @@ def solve(
 def _best_response(
     task: Task, likelihood: ChoiceLikelihood, goal: Goal, response: ResponseNodes
 ) -> NDArray[np.float64]:
-    """Return the best node of the response parameters."""
     axes = task.space.response
     surface = response.knots.at_nodes(likelihood.on_grid(*response.knots.values)).reshape([axis.nodes for axis in axes])
     if goal == "map":

@@ -70,7 +70,6 @@ def fit_person(task: Task, preset: Preset) -> PersonFit:
 
 
 def _fit(task: Task, preset: Preset) -> _Fitted:
-    """Explore, search and score."""
     explored = explore(task, preset.likelihood.replicates)
     posterior = posterior_of(explored)
     evaluations = preset.search.evaluations if task.is_noisy else max(ENOUGH_IF_EXACT, preset.search.evaluations)

@@ -115,7 +115,6 @@ class _Recorder:
 
     @property
     def left(self) -> int:
-        """How many new points may still be evaluated."""
         return self.budget - len(self._new)
 
     def know(self, point: Evaluation) -> Evaluation:

@@ -143,7 +143,6 @@ def _is_number(column: pd.Series) -> bool:
 
 
 def _prepared(column: pd.Series) -> pd.Series:
-    """Return standardised numbers, or groups."""
     if _is_number(column) and column.nunique() > 2:
         return (column - column.mean()) / column.std(ddof=0)
     return pd.Series(pd.Categorical(column, categories=sorted(column.unique())), index=column.index)

@@ -145,16 +145,12 @@ class Density:
         found: dict[str, Sequence[str]] = {}
         if self._is_mixture:
             found |= {"group": self.groups, "model": [term.lattices.model for term in self.terms]}
-        for term in self.terms:
-            found |= term.coords
-        return found
+        return found | {name: labels for term in self.terms for name, labels in term.coords.items()}
 
     @property
     def dims(self) -> dict[str, list[str]]:
         found = {"frequency": ["group", "model"]} if self._is_mixture else {}
-        for term in self.terms:
-            found |= term.dims
-        return found
+        return found | {name: dims for term in self.terms for name, dims in term.dims.items()}
 
     def variables(self, points: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
         """Return the variables of the model by name, from points (... x numbers)."""

@@ -100,9 +100,6 @@ class Lattices:
         return np.exp(self.log_likelihood[person].astype(np.float64) - self.highest[person])
 
 
-# ------------------------------------------------------------------------------------------------- from a run folder
-
-
 def load_lattices(run: Run, model: str, leave_out: Collection[str] = ()) -> Lattices:
     """Return the lattices of everyone under one model, but of those who are left out."""
     fitted = FittedRun(run)
@@ -140,9 +137,6 @@ def check_same_people(lattices: Collection[Lattices]) -> None:
         elif first.subjects != other.subjects:
             raise ValueError("the people come in different orders")
     problems.raise_if_any()
-
-
-# ------------------------------------------------------------------------------------------------- coarser lattices
 
 
 @dataclass(frozen=True)

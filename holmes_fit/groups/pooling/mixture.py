@@ -169,7 +169,6 @@ def impute(
 
 
 def _smoothed_weights(log_weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return importance weights that sum to 1."""
     if np.ptp(log_weights) < 1e-9:  # no errors: all draws count alike
         return np.full(len(log_weights), 1 / len(log_weights))
     smoothed, _ = az.psislw(log_weights)

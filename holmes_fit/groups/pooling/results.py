@@ -168,9 +168,6 @@ def write_pooled(run: Run, pooled: Sequence[Pooled]) -> list[Path]:
     return paths
 
 
-# --------------------------------------------------------------------------------------------------------- ArviZ
-
-
 def to_arviz(pooled: Pooled) -> az.InferenceData:
     """Return everything about a group for ArviZ.
 
@@ -220,9 +217,6 @@ def read_pooled(run: Run, lattices: Lattices, prior: GroupPrior | None = None) -
     }
     about = found["posterior"].attrs
     return found if all(about.get(name) == value for name, value in wanted.items()) else None
-
-
-# --------------------------------------------------------------------------------------------------------- words
 
 
 def in_words(pooled: Mapping[str, Pooled]) -> str:

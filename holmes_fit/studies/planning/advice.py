@@ -164,7 +164,6 @@ def _power_lines(power: pd.DataFrame) -> Iterator[str]:
 
 
 def _aligned(rows: Mapping[str, Sequence[str]], heads: Sequence[str]) -> Iterator[str]:
-    """Give the lines of a table whose rows have names."""
     names = max(map(len, rows), default=0)
     width = max((len(cell) for cells in (*rows.values(), heads) for cell in cells), default=0)
     for name, cells in {"": heads, **rows}.items():

@@ -57,7 +57,6 @@ class StudyPlan(StudyResults):
 
     @property
     def recommendation(self) -> str:
-        """What to do, in one sentence."""
         return recommendation(self.table, self.power)
 
     def figure(self) -> Figure:

@@ -30,7 +30,6 @@ class StudyResults(RunResults):
 
     @property
     def summary(self) -> str:
-        """What came of the study, in words."""
         return (self.folder / self.summary_file).read_text(encoding="utf-8")
 
 

@@ -57,7 +57,6 @@ class RecoverySetup:
 
     @property
     def models(self) -> tuple[str, ...]:
-        """The models, each of which simulates and fits."""
         return tuple(self.fits)
 
     @property
