@@ -222,7 +222,9 @@ def compare(
         shares=shares_of(mixture, groups, group_of),
         left_out={
             # A model without free parameters learns nothing from anyone.
-            name: leave_one_out(posteriors[name]) if name in posteriors else LeftOut(each.highest, 0 * each.highest)
+            name: leave_one_out(posteriors[name])
+            if name in posteriors
+            else LeftOut(each.highest, np.zeros_like(each.highest))
             for name, each in lattices.items()
         },
         fits=fits[fits["subject"].isin(mixture.subjects)].reset_index(drop=True),
