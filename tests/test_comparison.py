@@ -16,7 +16,7 @@ from holmes_fit._support.errors import InputError
 from holmes_fit._support.numbers import probability
 from holmes_fit.fitting.cohort import fit
 from holmes_fit.groups.comparison.compare import _chosen, compare
-from holmes_fit.groups.comparison.omnibus import exceedance, frequencies_by_group, omnibus_risk, protected
+from holmes_fit.groups.comparison.omnibus import RandomEffects, frequencies_by_group, omnibus_risk
 from holmes_fit.groups.comparison.tables import _mixture_columns
 from holmes_fit.groups.comparison.words import in_words
 from holmes_fit.groups.pooling.sampling import Sampling
@@ -86,7 +86,7 @@ def test_protected_exceedance_equals_quadrature() -> None:
     wanted = (1 - risk) * above_half + risk / 2
 
     repeated, frequency = sampled(evidence)
-    found = protected(exceedance(frequency), omnibus_risk(repeated, frequency, RNG))
+    found = RandomEffects.of(repeated, frequency, RNG).protected
     assert found.sum() == pytest.approx(1)
     # The share of draws has a binomial error; that of the risk is smaller by far.
     assert found[1] == pytest.approx(wanted, abs=4.5 * np.sqrt(0.25 / DRAWS))

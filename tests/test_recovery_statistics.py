@@ -11,7 +11,7 @@ from statsmodels.stats.proportion import proportion_confint
 from holmes_fit._support.uniformity import SIMULATIONS, binned, chi_square_p, ecdf_band, ecdf_p, rank_of
 from holmes_fit.groups.comparison.omnibus import random_effects
 from holmes_fit.studies.recovery import power
-from holmes_fit.studies.recovery.power import INTERVAL, PROTECTED, RULES, judged, power_table
+from holmes_fit.studies.recovery.power import INTERVAL, PROTECTED, RULES, judged, log_likelihood, power_table
 from holmes_fit.studies.recovery.statistics import (
     Measure,
     bias,
@@ -134,9 +134,14 @@ def test_bands_hold_uniform_ranks_everywhere_at_once(rng: np.random.Generator) -
 # --- power
 
 
+def found_of(log_bayes_factor: np.ndarray) -> dict[str, np.ndarray]:
+    """What is found about groups x people, from log Bayes factors."""
+    return judged(log_likelihood(log_bayes_factor).sum(axis=-2))
+
+
 def test_exceedance_agrees_with_quadrature(rng: np.random.Generator) -> None:
     factors = rng.normal(0.4, 1.5, size=(3, 12))
-    for group, found in zip(factors, judged(factors)[INTERVAL], strict=True):
+    for group, found in zip(factors, found_of(factors)[INTERVAL], strict=True):
 
         def density(f: float, group: np.ndarray = group) -> float:
             return float(np.prod(f * np.exp(group) + 1 - f))
@@ -148,7 +153,7 @@ def test_exceedance_agrees_with_quadrature(rng: np.random.Generator) -> None:
 def test_with_certain_evidence_exceedance_is_that_of_a_beta() -> None:
     for followers in range(11):
         factors = np.where(np.arange(10) < followers, 50.0, -50.0)
-        assert judged(factors[None])[INTERVAL][0] == pytest.approx(
+        assert found_of(factors[None])[INTERVAL][0] == pytest.approx(
             stats.beta.sf(0.5, 1 + followers, 11 - followers), abs=2e-3
         )
 
@@ -164,7 +169,7 @@ def test_protected_exceedance_is_that_of_a_comparison(rng: np.random.Generator) 
     """What studies count by is what random-effects model selection gives, by other means."""
     for shift, n in ((0.0, 8), (0.6, 12), (1.5, 20)):
         factors = rng.normal(shift, 1.2, size=n)
-        found = judged(factors[None])
+        found = found_of(factors[None])
         sampled = random_effects(np.column_stack([np.zeros(n), factors]), rng)
         error = 4.5 * np.sqrt(0.25 / len(sampled.frequency))
         assert found[INTERVAL][0] == pytest.approx(sampled.exceedance[1], abs=error)
@@ -174,7 +179,7 @@ def test_protected_exceedance_is_that_of_a_comparison(rng: np.random.Generator) 
 
 def test_five_people_who_agree_are_not_enough() -> None:
     """However sure each of them is: unprotected exceedance would be .98."""
-    found = judged(np.full((1, 5), 50.0))
+    found = found_of(np.full((1, 5), 50.0))
     assert found[INTERVAL][0] == pytest.approx(1 - 0.5**6, abs=2e-3)
     assert found[PROTECTED][0] == pytest.approx(certain_protected(np.array(5), 5), abs=2e-3)
     assert found[PROTECTED][0] < RULES[PROTECTED] < found[INTERVAL][0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import json
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +19,7 @@ from holmes_fit._support.errors import HolmesFitError, InputError, Problems, pla
 from holmes_fit._support.progress import OnProgress, Watched, begun_with, watched
 from holmes_fit.fitting.lattice.task import Task
 from holmes_fit.fitting.person import PersonFit, fit_person
-from holmes_fit.fitting.request import Request, protocol_text, request_fit
+from holmes_fit.fitting.request import Request, request_fit
 from holmes_fit.fitting.tables import write_tables
 from holmes_fit.models.registry import Observer, check_count
 from holmes_fit.runs.folder import Run, run_of
@@ -125,8 +126,10 @@ def fit(
     """
     request = request_fit(cohort, models, preset=preset, fix=fix, seed=seed, observer=observer)
     check_workers(workers, dask)
-    folder = _temporary_folder() if out is None else out
-    return Fits(do_in(folder, request, carry_out, ("fit", "fitting"), progress, workers=workers, dask=dask))
+    if out is None:
+        out = tempfile.mkdtemp(prefix="holmes_fit_")
+        atexit.register(shutil.rmtree, out, ignore_errors=True)
+    return Fits(do_in(out, request, carry_out, ("fit", "fitting"), progress, workers=workers, dask=dask))
 
 
 def read_fits(folder: str | PathLike[str]) -> Fits:
@@ -149,12 +152,6 @@ def read_fits(folder: str | PathLike[str]) -> Fits:
     (480, 5)
     """
     return Fits(run_of(folder, "fit"))
-
-
-def _temporary_folder() -> str:
-    folder = tempfile.mkdtemp(prefix="holmes_fit_")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
 
 
 def check_workers(workers: int | None, dask: str | None = None) -> None:
@@ -228,7 +225,6 @@ def _useful_workers(workers: int | None, tasks: int) -> int:
 
 
 def _fit_one(work: tuple[Task, Preset]) -> PersonFit:
-    """Fit one person with one model, wherever this is."""
     task, preset = work
     if all(np.all(learner.choices == MISSED) for learner in task.learners):
         raise HolmesFitError("all answers are missed")
@@ -249,6 +245,7 @@ def _write_data(cohort: Cohort, run: Run) -> None:
     with run.writing("trials.csv") as path:
         write_trials(cohort.trials, cohort.protocol, path)
     with run.writing("protocol.json") as path:
-        path.write_text(protocol_text(cohort), encoding="utf-8")
+        content = json.loads(cohort.protocol.model_dump_json(exclude_unset=True))
+        path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     run.write_table("subjects.csv", cohort.subjects)
     run.write_table("exclusions.csv", cohort.exclusions)

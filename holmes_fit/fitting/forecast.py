@@ -28,13 +28,9 @@ def seconds_of_work(request: Request, missing: Iterable[Key]) -> float:
     total = 0.0
     for name, subjects in by_model.items():
         task = request.task((name, subjects[0]))
-        trials = sum(_n_trials(request.task((name, subject))) for subject in subjects)
-        total += _seconds(task, request.preset) * trials / _n_trials(task)
+        trials = sum(request.task((name, subject)).n_trials for subject in subjects)
+        total += _seconds(task, request.preset) * trials / task.n_trials
     return total
-
-
-def _n_trials(task: Task) -> int:
-    return sum(learner.observations.n_trials for learner in task.learners)
 
 
 def _seconds(task: Task, preset: Preset) -> float:

@@ -20,7 +20,7 @@ from holmes_fit.fitting.lattice.nodes import ResponseNodes, node_position
 from holmes_fit.fitting.lattice.posterior import Posterior
 from holmes_fit.fitting.lattice.task import SCORE, SEARCH, SELECTION, Task
 from holmes_fit.fitting.search import Evaluation, SearchResult, maximise
-from holmes_fit.likelihood.answers import ChoiceLikelihood, Response, likelihood_of
+from holmes_fit.likelihood.answers import ChoiceLikelihood, likelihood_of
 from holmes_fit.likelihood.traces import Replicates, Traces
 from holmes_fit.settings.spaces import FreeParameter
 from holmes_fit.settings.tables import SearchSettings
@@ -91,21 +91,17 @@ def score(explored: Explored, point: Point) -> Score:
     batches = [likelihood_of(batch, task.kind, lent) for batch in traces.batches(n_batches)]
     response = task.response(point.response)
     batch_sd = float(np.std([batch.at(response) for batch in batches], ddof=1)) if n_batches > 1 else 0.0
+    effective = float(replicates)  # to an averaged observer all of them count alike
+    if task.kind != "expected":
+        effective = float(np.mean([batch.effective_replicates(response) for batch in batches]))
     return Score(
         traces=traces,
         likelihood=together,
         log_likelihood=together.at(response),
         error=float(batch_sd / np.sqrt(n_batches)),
         batch_sd=batch_sd,
-        effective_replicates=_effective_replicates(task, batches, response, replicates),
+        effective_replicates=effective,
     )
-
-
-def _effective_replicates(task: Task, batches: list[ChoiceLikelihood], response: Response, replicates: int) -> float:
-    """Return how many replicates of a batch carry its mean. To an averaged observer all of them count alike."""
-    if task.kind == "expected":
-        return float(replicates)
-    return float(np.mean([batch.effective_replicates(response) for batch in batches]))
 
 
 class _Profile:
@@ -177,7 +173,6 @@ def solve(
 def _best_response(
     task: Task, likelihood: ChoiceLikelihood, goal: Goal, response: ResponseNodes
 ) -> NDArray[np.float64]:
-    """Return the best node of the response parameters."""
     axes = task.space.response
     surface = response.knots.at_nodes(likelihood.on_grid(*response.knots.values)).reshape([axis.nodes for axis in axes])
     if goal == "map":

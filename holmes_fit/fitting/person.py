@@ -12,7 +12,7 @@ from holmes_fit.fitting.lattice.explored import Explored
 from holmes_fit.fitting.lattice.exploring import explore
 from holmes_fit.fitting.lattice.posterior import Posterior, posterior_of
 from holmes_fit.fitting.lattice.task import SCORE, Task, natural
-from holmes_fit.fitting.optimum import Goal, Optimum, Point, Score, find_optima, score
+from holmes_fit.fitting.optimum import Goal, Optimum, Score, find_optima, score
 from holmes_fit.likelihood.answers import likelihood_of
 from holmes_fit.models.filters.lineage import tree_table
 from holmes_fit.models.registry import LatentCauseModel
@@ -56,15 +56,20 @@ def fit_person(task: Task, preset: Preset) -> PersonFit:
         **_model_facts(task, fitted),
         "hit_rate": _hit_rate(task, trials),
         "parameters": _parameter_facts(task, fitted),
-        "search": _search_facts(task, fitted),
+        "search": [  # where the search from each start ended: whether they agree
+            {"goal": goal, "start": number, "value": end.value, **natural(task.space.learning, end.position)}
+            for goal, optimum in fitted.optima.items()
+            for number, end in enumerate(optimum.ends)
+        ],
         "warnings": _warnings(task, fitted, preset),
     }
-    draws = fitted.posterior.draw(preset.posterior.draws, _generator(task))
+    # Posterior draws depend on the seed, the person and the model alone.
+    name = f"{task.learners[0].subject}\0{task.space.model.name}".encode()
+    draws = fitted.posterior.draw(preset.posterior.draws, np.random.default_rng([task.seed, *name]))
     return PersonFit(facts, {"draws": draws, **_lattice_arrays(fitted), **trials, **_tree_arrays(task, fitted)})
 
 
 def _fit(task: Task, preset: Preset) -> _Fitted:
-    """Explore, search and score."""
     explored = explore(task, preset.likelihood.replicates)
     posterior = posterior_of(explored)
     evaluations = preset.search.evaluations if task.is_noisy else max(ENOUGH_IF_EXACT, preset.search.evaluations)
@@ -75,21 +80,13 @@ def _fit(task: Task, preset: Preset) -> _Fitted:
     return _Fitted(explored, posterior, optima, scores)
 
 
-def _generator(task: Task) -> np.random.Generator:
-    """Return a generator for posterior draws that depends on the seed, the person and the model alone."""
-    name = f"{task.learners[0].subject}\0{task.space.model.name}".encode()
-    return np.random.default_rng([task.seed, *name])
-
-
 def _data_facts(task: Task) -> dict[str, Any]:
-    n_trials = sum(learner.observations.n_trials for learner in task.learners)
-    n_answered = sum(int(np.sum(learner.choices != MISSED)) for learner in task.learners)
     return {
         "subject": task.learners[0].subject,
         "model": task.space.model.name,
         "restarts": [learner.restart for learner in task.learners],
-        "n_trials": n_trials,
-        "n_answered": n_answered,
+        "n_trials": task.n_trials,
+        "n_answered": sum(int(np.sum(learner.choices != MISSED)) for learner in task.learners),
     }
 
 
@@ -117,7 +114,10 @@ def _parameter_facts(task: Task, fitted: _Fitted) -> list[dict[str, Any]]:
     """Return one entry a parameter, free or not, in the order of the model and then the response rule."""
     space = task.space
     free = {axis.name: (number, axis) for number, axis in enumerate(space.free)}
-    at = {goal: _all_values(task, optimum.point) for goal, optimum in fitted.optima.items()}
+    at = {
+        goal: space.values(natural(space.free, np.concatenate([optimum.point.learning, optimum.point.response])))
+        for goal, optimum in fitted.optima.items()
+    }
     facts = []
     for name in at["ml"]:
         source = space.tied.get(name, name)
@@ -144,11 +144,6 @@ def _posterior_facts(posterior: Posterior, number: int, axis: FreeParameter) -> 
     }
 
 
-def _all_values(task: Task, point: Point) -> dict[str, float]:
-    position = np.concatenate([point.learning, point.response])
-    return task.space.values(natural(task.space.free, position))
-
-
 def _at_bound(axis: FreeParameter, value: float) -> str:
     """Say at which bound a value lies: ``"low"``, ``"high"`` or neither. The outermost cells of the lattice count."""
     share = (float(axis.parameter.to_scale(value)) - axis.low) / (axis.high - axis.low)
@@ -156,17 +151,7 @@ def _at_bound(axis: FreeParameter, value: float) -> str:
     return "low" if share < margin else "high" if share > 1 - margin else ""
 
 
-def _search_facts(task: Task, fitted: _Fitted) -> list[dict[str, Any]]:
-    """Return where the search from each start ended: whether they agree."""
-    return [
-        {"goal": goal, "start": number, "value": end.value, **natural(task.space.learning, end.position)}
-        for goal, optimum in fitted.optima.items()
-        for number, end in enumerate(optimum.ends)
-    ]
-
-
 def _warnings(task: Task, fitted: _Fitted, preset: Preset) -> list[str]:
-    """Return what a reader of the results must know."""
     found = []
     limit, error = preset.likelihood.largest_error, fitted.posterior.log_evidence_error
     if task.is_noisy and fitted.explored.replicates < ENOUGH_REPLICATES:
@@ -183,9 +168,6 @@ def _warnings(task: Task, fitted: _Fitted, preset: Preset) -> list[str]:
     if len(answered) < 20:
         found.append(f"few answers ({len(answered)}): the estimates are mostly the prior")
     return found
-
-
-# --------------------------------------------------------------------------------------------------------- arrays
 
 
 def _lattice_arrays(fitted: _Fitted) -> dict[str, NDArray[Any]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import platform
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,7 +12,7 @@ from functools import cached_property
 from os import PathLike
 from pathlib import Path
 
-from holmes_fit._support.errors import InputError, Problems, Quoted, check_kind, nearest
+from holmes_fit._support.errors import Problems, Quoted, check_kind, nearest
 from holmes_fit.fitting.lattice.task import Task
 from holmes_fit.fitting.person import ENOUGH_REPLICATES
 from holmes_fit.models.registry import MODELS, Model, Observer, check_count, descriptions
@@ -107,7 +106,9 @@ def request_fit(
     check_kind("observer", observer, Observer | None, "an Observer", problems)
     chosen = _models(models, problems)
     check_count("seed", seed, problems, least=0)
-    settings = _preset(preset, problems)
+    settings = None
+    with problems.collected():
+        settings = preset if isinstance(preset, Preset) else load_preset(preset)
     problems.raise_if_any()
     assert settings is not None
     if fix:
@@ -128,16 +129,6 @@ def _models(names: Sequence[str], problems: Problems) -> tuple[Model, ...]:
     return tuple(MODELS[name] for name in listed if isinstance(name, str) and name in MODELS)
 
 
-def _preset(preset: str | Path | Preset, problems: Problems) -> Preset | None:
-    if isinstance(preset, Preset):
-        return preset
-    try:
-        return load_preset(preset)
-    except InputError as error:
-        problems.found += error.problems
-        return None
-
-
 def _as_people_count(name: str) -> tuple[list[tuple[int, str]], str]:
     """Return a key that sorts s2 before s10."""
     parts = [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name) if part]
@@ -146,9 +137,3 @@ def _as_people_count(name: str) -> tuple[list[tuple[int, str]], str]:
 
 def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
-
-
-def protocol_text(cohort: Cohort) -> str:
-    """Return the protocol as JSON from which pydantic makes the same one again."""
-    content = json.loads(cohort.protocol.model_dump_json(exclude_unset=True))
-    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"

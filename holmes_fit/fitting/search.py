@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
@@ -60,9 +60,6 @@ class _Task:
     step: Array
     runs: int
     seed: int
-
-    def uniform(self, rng: np.random.Generator) -> Array:
-        return rng.uniform(self.low, self.high)
 
 
 def maximise(
@@ -118,7 +115,6 @@ class _Recorder:
 
     @property
     def left(self) -> int:
-        """How many new points may still be evaluated."""
         return self.budget - len(self._new)
 
     def know(self, point: Evaluation) -> Evaluation:
@@ -203,7 +199,7 @@ def _first_with_value(recorder: _Recorder, task: _Task) -> list[Evaluation]:
     def look(function: Objective) -> None:
         position = (task.low + task.high) / 2
         while not math.isfinite(function(position)):
-            position = task.uniform(rng)
+            position = rng.uniform(task.low, task.high)
 
     recorder.run(look, recorder.left)
     return [recorder.best] if math.isfinite(recorder.best.value) else []
@@ -233,7 +229,7 @@ def _random(recorder: _Recorder, task: _Task) -> Ends:
 
     def propose(function: Objective) -> None:
         while True:
-            function(task.uniform(rng))
+            function(rng.uniform(task.low, task.high))
 
     return [recorder.run(propose, recorder.left)]
 
@@ -264,8 +260,12 @@ def _ask_and_tell(sampler: optuna.samplers.BaseSampler, task: _Task, function: O
     from optuna.distributions import FloatDistribution
     from optuna.trial import TrialState, create_trial
 
-    with _quiet_optuna():
+    verbosity = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.ERROR)  # it announces what it makes
+    try:
         study = optuna.create_study(direction="maximize", sampler=sampler)
+    finally:
+        optuna.logging.set_verbosity(verbosity)
     bounds = zip(task.low.tolist(), task.high.tolist(), strict=True)
     box: dict[str, optuna.distributions.BaseDistribution] = {
         f"x{index}": FloatDistribution(low, high) for index, (low, high) in enumerate(bounds)
@@ -290,16 +290,3 @@ def _named(position: Array) -> dict[str, float]:
 def _seed(task: _Task) -> int:
     """Return a seed within the 32 bits that Optuna takes."""
     return int(np.random.SeedSequence(task.seed).generate_state(1)[0])
-
-
-@contextmanager
-def _quiet_optuna() -> Iterator[None]:
-    """Keep Optuna from announcing what it makes, and leave its logging as it was."""
-    import optuna
-
-    verbosity = optuna.logging.get_verbosity()
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    try:
-        yield
-    finally:
-        optuna.logging.set_verbosity(verbosity)

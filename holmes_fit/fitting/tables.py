@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -27,7 +27,10 @@ Rows = Mapping[str, Any]
 
 def write_tables(request: Request, run: Run) -> None:
     """Write all tables of a run from the records that are there; all of them, or none if the disk is full."""
-    columns, quoting = _columns(request), _quoting(request)
+    columns = _columns(request)
+    names = [text for learner in request.cohort.learners for text in (learner.subject, learner.restart)]
+    # A carriage return in a name is not quoted by itself, and would end the line.
+    quoting = csv.QUOTE_ALL if any("\r" in name for name in names) else csv.QUOTE_MINIMAL
     with ExitStack() as stack:
         paths = {name: stack.enter_context(run.writing(name)) for name in columns}
 
@@ -42,12 +45,6 @@ def write_tables(request: Request, run: Run) -> None:
             record = run.load_record(key)
             for name, rows in _rows_by_table(record, request) if record is not None else ():
                 add(name, rows)
-
-
-def _quoting(request: Request) -> Literal[0, 1]:
-    """A carriage return in a name is not quoted by itself, and would end the line."""
-    names = [text for learner in request.cohort.learners for text in (learner.subject, learner.restart)]
-    return csv.QUOTE_ALL if any("\r" in name for name in names) else csv.QUOTE_MINIMAL
 
 
 def _columns(request: Request) -> dict[str, tuple[str, ...]]:
@@ -79,22 +76,15 @@ def _rows_by_table(record: Record, request: Request) -> Iterator[tuple[str, Rows
         return
     facts: Mapping[str, Any] = record.facts
     warning = " | ".join(facts["warnings"])
-    yield "fits.csv", [_parameter_row(who, entry, facts["replicates"], warning) for entry in facts["parameters"]]
-    yield "models.csv", [{**who, **facts, **_criteria(facts, _is_exact(who)), "warning": warning}]
+    about = {"replicates": facts["replicates"], "warning": warning}
+    yield "fits.csv", [{**who, **entry, "parameter": entry["name"], **about} for entry in facts["parameters"]]
+    is_exact = not find_model(model).uses_particles
+    yield "models.csv", [{**who, **facts, **_criteria(facts, is_exact), "warning": warning}]
     yield "trials_fitted.csv", _trial_rows(who, record, request)
     if "tree" in record.arrays:
         yield "trees.csv", _tree_rows(who, record, request)
     if facts["search"]:
         yield "search.csv", [{**who, **end} for end in facts["search"]]
-
-
-def _parameter_row(who: Rows, entry: Rows, replicates: int, warning: str) -> dict[str, Any]:
-    return {**who, **entry, "parameter": entry["name"], "replicates": replicates, "warning": warning}
-
-
-def _is_exact(who: Rows) -> bool:
-    """Say whether a model's likelihood is computed, and not estimated from simulated filters."""
-    return not find_model(str(who["model"])).uses_particles
 
 
 def _criteria(facts: Rows, is_exact: bool) -> dict[str, float]:

@@ -47,8 +47,6 @@ class Explored:
         self._whole: NDArray[np.float64] | None = None
         self._at_knots: list[NDArray[np.float64]] = []  # by learner, the smooth half of all filters: nodes x knots
 
-    # ----------------------------------------------------------------------------------------------- filtering
-
     def add(self, nodes: Iterable[Node]) -> None:
         """Filter at more nodes."""
         for node in nodes:
@@ -77,8 +75,6 @@ class Explored:
         number = np.arange(self.replicates)
         return [number[number % SHARES != share] for share in range(SHARES)]
 
-    # ----------------------------------------------------------------------------------------------- likelihoods
-
     @property
     def log_likelihood(self) -> NDArray[np.float64]:
         """Computed nodes x response nodes."""
@@ -87,7 +83,6 @@ class Explored:
         return self._whole
 
     def _of_learners(self) -> Iterator[NDArray[np.float64]]:
-        """Yield the log-likelihood of each learner by all filters."""
         if self.is_marginal:
             yield from (halves(plain, smooth) for plain, smooth in self.both_halves())
         else:

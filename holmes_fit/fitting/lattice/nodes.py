@@ -50,9 +50,6 @@ def grid_nodes(along: Sequence[NDArray[np.intp]]) -> list[Node]:
     return [tuple(int(i) for i in node) for node in zip(*(grid.ravel() for grid in grids), strict=True)] or [()]
 
 
-# ------------------------------------------------------------------------------------------------- lending
-
-
 class Lending(NamedTuple):
     """What a node is lent, and by whom, itself included."""
 
@@ -75,17 +72,11 @@ def lending(nodes: Sequence[Node], shape: tuple[int, ...]) -> list[Lending]:
         around = np.prod([1 + (at > 0) + (at < length - 1) for at, length in zip(place, shape, strict=True)])
         reach = 1 if np.sum(np.all(np.abs(away) <= 1, axis=1)) == around else 2
         lenders = np.flatnonzero(np.all(np.abs(away) <= reach, axis=1))
-        found.append(_lent_from(lenders, away[lenders] / reach))
+        steps = away[lenders] / reach
+        kernel = np.exp(-0.5 * np.sum(steps**2, axis=1) / KERNEL**2)
+        plane = np.linalg.pinv(np.column_stack([np.ones(len(steps)), steps]))[0]
+        found.append(Lending(lenders, kernel / kernel.sum(), plane))
     return found
-
-
-def _lent_from(lenders: NDArray[np.intp], away: NDArray[np.float64]) -> Lending:
-    kernel = np.exp(-0.5 * np.sum(away**2, axis=1) / KERNEL**2)
-    plane = np.linalg.pinv(np.column_stack([np.ones(len(away)), away]))[0]
-    return Lending(lenders, kernel / kernel.sum(), plane)
-
-
-# ------------------------------------------------------------------------------------------------- between nodes
 
 
 def fill(surface: NDArray[np.float64], learning_shape: tuple[int, ...], is_estimate: bool) -> NDArray[np.float64]:
@@ -118,9 +109,6 @@ def _of_estimates(surface: NDArray[np.float64], first: list[NDArray[np.intp]]) -
         if len(nodes) > 1:
             filled = make_interp_spline(nodes, filled, k=1, axis=axis)(np.arange(surface.shape[axis]))
     return np.log(np.maximum(filled, np.finfo(np.float64).tiny)) + highest
-
-
-# ------------------------------------------------------------------------------------------------- response nodes
 
 
 class ResponseGrid(NamedTuple):
@@ -179,15 +167,12 @@ class ResponseNodes:
             at_knots[axis.name], knots[axis.name] = at, axis.to_natural(at)
         self.nodes = ResponseGrid(**nodes)
         self.knots = Knots(at_nodes, at_knots, knots)
-        self.few = tuple(_few(name, len(knots[name])) for name in ResponseGrid._fields)
+        # Of the knots of a parameter, every second, if there are as many as there can be
+        counts = {name: len(knots[name]) for name in ResponseGrid._fields}
+        self.few = tuple(every_second(n) if n == MOST_KNOTS[name] else np.arange(n) for name, n in counts.items())
         few = dict(zip(ResponseGrid._fields, self.few, strict=True))
         some = [{name: values[few[name]] for name, values in each.items()} for each in (at_knots, knots)]
         self.few_knots = Knots(at_nodes, *some)
-
-
-def _few(name: str, knots: int) -> NDArray[np.intp]:
-    """Return which of the knots of a parameter are the few: every second, if there are as many as there can be."""
-    return every_second(knots) if knots == MOST_KNOTS[name] else np.arange(knots)
 
 
 def every_second(length: int) -> NDArray[np.intp]:

@@ -33,6 +33,10 @@ class Task:
     kind: Kind = "marginal"
 
     @property
+    def n_trials(self) -> int:
+        return sum(learner.observations.n_trials for learner in self.learners)
+
+    @property
     def is_noisy(self) -> bool:
         """Whether the likelihood is an estimate. That of a model without particles is exact."""
         return self.space.model.uses_particles

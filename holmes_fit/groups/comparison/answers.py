@@ -29,7 +29,6 @@ class FittedModel:
 
     @classmethod
     def of(cls, fitted: FittedRun, name: str) -> FittedModel:
-        """Return how a model was fitted in a run."""
         return cls(fitted.space(name), fitted.observer, fitted.averaged(name))
 
     @property

@@ -22,7 +22,6 @@ from holmes_fit.groups.comparison.predictive import (
     draws_digest,
     individual_draws,
     predictive_checks,
-    read_checks,
     read_draws,
 )
 from holmes_fit.groups.comparison.prior_sensitivity import prior_sensitivity
@@ -74,25 +73,10 @@ class Comparison:
     def __repr__(self) -> str:  # in a notebook; the arrays would take pages
         return f"<Comparison: {', '.join(self.mixture.models)}, {len(self.mixture.subjects)} people>"
 
-    @cached_property
-    def models(self) -> pd.DataFrame:
-        """``comparison.csv``: a row for each model."""
-        return models_table(self)
-
-    @cached_property
-    def people(self) -> pd.DataFrame:
-        """``model_probabilities.csv``: a row for each person and model of the mixture."""
-        return people_table(self)
-
-    @cached_property
-    def frequencies(self) -> pd.DataFrame:
-        """``frequencies.csv``: a row for each group and model of the mixture."""
-        return frequency_table(self)
-
-    @cached_property
-    def differences(self) -> pd.DataFrame:
-        """``frequency_differences.csv``: a row for each model and pair of groups."""
-        return difference_table(self)
+    models = cached_property(models_table)  # ``comparison.csv``
+    people = cached_property(people_table)  # ``model_probabilities.csv``
+    frequencies = cached_property(frequency_table)  # ``frequencies.csv``
+    differences = cached_property(difference_table)  # ``frequency_differences.csv``
 
     @cached_property
     def prior_sensitivity(self) -> pd.DataFrame:
@@ -199,7 +183,11 @@ def compare(
     chosen = _chosen(named, tuple(lattices))
     check_same_people(list(lattices.values()))
     groups, group_of, notes = groups_of(fitted.cohort, by, next(iter(lattices.values())).subjects)
-    _check_people_and_models([lattices[name] for name in chosen])
+    mixed = [lattices[name] for name in chosen]
+    for each in mixed[:1]:
+        check_enough(each, problems)
+    problems.raise_if_any()
+    check_mixture(mixed)
     with watched_steps(progress) as begin:
         if not run.path("pooling.csv").exists() and any(each.axes for each in lattices.values()):
             pool(run, leave_out=leave_out, prior=prior, sampling=sampling, progress=begin)
@@ -208,7 +196,7 @@ def compare(
         }
         kept = read_kept(run.path(MIXTURE))
         mixture = mix_models(
-            [lattices[name] for name in chosen],
+            mixed,
             prior=prior,
             sampling=sampling,
             kept=kept,
@@ -222,22 +210,24 @@ def compare(
         }
         simulated = draws_digest(run, draws, datasets, sampling.seed)
         if kept is not None and kept["posterior"].attrs.get(SIMULATED) == simulated:
-            checks, summary = read_checks(run)
+            checks, summary = run.read_table("predictive.csv"), run.read_table("predictive_summary.csv")
         else:
-            progress_of = begin("simulating the people")
-            checks, summary = predictive_checks(
-                run, draws, datasets=datasets, seed=sampling.seed, workers=workers, progress=progress_of
-            )
+            on_person = begin("simulating the people")
+            checks, summary = predictive_checks(run, draws, datasets, sampling.seed, workers, on_person)
         mixture.idata["posterior"].attrs[SIMULATED] = simulated
+    fits = run.read_table("models.csv")
     found = Comparison(
         run=run,
         mixture=mixture,
         shares=shares_of(mixture, groups, group_of),
         left_out={
-            name: leave_one_out(posteriors[name]) if name in posteriors else LeftOut.of_constants(each.highest)
+            # A model without free parameters learns nothing from anyone.
+            name: leave_one_out(posteriors[name])
+            if name in posteriors
+            else LeftOut(each.highest, np.zeros_like(each.highest))
             for name, each in lattices.items()
         },
-        fits=_fits(run, mixture.subjects),
+        fits=fits[fits["subject"].isin(mixture.subjects)].reset_index(drop=True),
         checks=checks,
         check_summary=summary,
         diagnostics={name: diagnose(each) for name, each in posteriors.items()},
@@ -292,16 +282,7 @@ def write(found: Comparison) -> None:
         found.idata.to_netcdf(str(temporary), engine="h5netcdf")
 
 
-def _check_people_and_models(lattices: Sequence[Lattices]) -> None:
-    problems = Problems()
-    for each in lattices[:1]:
-        check_enough(each, problems)
-    problems.raise_if_any()
-    check_mixture(lattices)
-
-
 def _chosen(models: Sequence[str] | None, known: Sequence[str]) -> list[str]:
-    """Return the models of the mixture."""
     for name in known:
         find_model(name)  # a run may come from a program that has added a model of its own
     if models is None:
@@ -314,8 +295,3 @@ def _chosen(models: Sequence[str] | None, known: Sequence[str]) -> list[str]:
         problems.add("models", Quoted(", ".join(models)), "each model once")
     problems.raise_if_any()
     return list(models)
-
-
-def _fits(run: Run, subjects: Sequence[str]) -> pd.DataFrame:
-    table = run.read_table("models.csv")
-    return table[table["subject"].isin(subjects)].reset_index(drop=True)

@@ -19,28 +19,14 @@ SWEEPS = 40  # of Gibbs sampling from a good beginning; a handful would do
 DRAWS = 4000  # of frequencies, where only evidences are known
 
 
-def exceedance(frequency: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the probability of each model to be the most frequent one, from draws x models."""
-    return np.bincount(frequency.argmax(axis=1), minlength=frequency.shape[1]) / len(frequency)
-
-
-def protected(exceeding: NDArray[np.float64], risk: float) -> NDArray[np.float64]:
-    """Return protected exceedance probabilities: with the omnibus risk, all models are equally probable."""
-    return (1 - risk) * exceeding + risk / len(exceeding)
-
-
 def omnibus_risk(
-    log_likelihood: NDArray[np.float64],
-    frequency: NDArray[np.float64],
-    rng: np.random.Generator,
-    concentration: float = 1.0,
+    log_likelihood: NDArray[np.float64], frequency: NDArray[np.float64], rng: np.random.Generator
 ) -> float:
     """Return the probability that all models are equally frequent.
 
     From draws x people x models under each model's group, and from draws x models of the frequencies.
     """
-    n_models = frequency.shape[1]
-    prior = np.full(n_models, concentration)
+    prior = np.ones(frequency.shape[1])
     counts = memberships(log_likelihood, frequency[:, None], rng).sum(axis=1)
     log_ratio = logsumexp(_log_density_at_equal(prior + counts)) - np.log(len(counts)) - _log_density_at_equal(prior)
     return float(1 / (1 + np.exp(-log_ratio)))
@@ -51,7 +37,7 @@ class RandomEffects:
     """How frequent models are, over everyone."""
 
     frequency: NDArray[np.float64]  # draws x models
-    # The probability of each model to be the most frequent one, without and with the omnibus risk
+    # The probability of each model to be the most frequent one; and protected: with the omnibus risk, all are equal
     exceedance: NDArray[np.float64]
     protected: NDArray[np.float64]
     risk: float  # the omnibus risk: the probability that all models are equally frequent
@@ -61,18 +47,20 @@ class RandomEffects:
         cls, log_likelihood: NDArray[np.float64], frequency: NDArray[np.float64], rng: np.random.Generator
     ) -> RandomEffects:
         """Return what draws of the frequencies say; see :func:`omnibus_risk`."""
-        exceeding, risk = exceedance(frequency), omnibus_risk(log_likelihood, frequency, rng)
-        return cls(frequency, exceeding, protected(exceeding, risk), risk)
+        n_models = frequency.shape[1]
+        exceedance = np.bincount(frequency.argmax(axis=1), minlength=n_models) / len(frequency)
+        risk = omnibus_risk(log_likelihood, frequency, rng)
+        return cls(frequency, exceedance, (1 - risk) * exceedance + risk / n_models, risk)
 
 
-def random_effects(log_evidence: NDArray[np.float64], rng: np.random.Generator, draws: int = DRAWS) -> RandomEffects:
+def random_effects(log_evidence: NDArray[np.float64], rng: np.random.Generator) -> RandomEffects:
     """Return how frequent models are (Stephan et al., 2009; Rigoux et al., 2014), by Gibbs sampling.
 
     ``log_evidence`` is people x models.
     """
     people, models = log_evidence.shape
-    repeated = np.broadcast_to(log_evidence, (draws, people, models))
-    equal = np.full((draws, models), 1 / models)
+    repeated = np.broadcast_to(log_evidence, (DRAWS, people, models))
+    equal = np.full((DRAWS, models), 1 / models)
     everyone = np.zeros(people, dtype=np.intp)
     frequency = frequencies_by_group(repeated, equal, everyone, 1, rng)[:, 0]
     return RandomEffects.of(repeated, frequency, rng)
@@ -98,7 +86,6 @@ def frequencies_by_group(
     group_of: NDArray[np.intp],
     n_groups: int,
     rng: np.random.Generator,
-    concentration: float = 1.0,
 ) -> NDArray[np.float64]:
     """Return draws x groups x models: frequencies of their own for groups that share everything else.
 
@@ -110,13 +97,12 @@ def frequencies_by_group(
     for _ in range(SWEEPS):
         follows = memberships(log_likelihood, current[:, group_of], rng)
         counts = np.einsum("kpm,pg->kgm", follows, belongs)
-        gammas = rng.gamma(concentration + counts)
+        gammas = rng.gamma(1.0 + counts)
         current = gammas / gammas.sum(axis=2, keepdims=True)
     return current
 
 
 def _log_density_at_equal(concentration: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the log-density of Dirichlet distributions where all frequencies are equal."""
-    n_models = concentration.shape[-1]
     normalising = gammaln(concentration.sum(axis=-1)) - gammaln(concentration).sum(axis=-1)
-    return normalising - (concentration - 1).sum(axis=-1) * np.log(n_models)
+    return normalising - (concentration - 1).sum(axis=-1) * np.log(concentration.shape[-1])

@@ -19,11 +19,6 @@ class LeftOut:
     density: NDArray[np.float64]  # by person, in nats
     k: NDArray[np.float64]  # Pareto's k of each person, which says whether importance weights can stand for another fit
 
-    @classmethod
-    def of_constants(cls, log_likelihood: NDArray[np.float64]) -> LeftOut:
-        """Return the same for a model without free parameters, which learns nothing from anyone."""
-        return cls(log_likelihood, np.zeros(len(log_likelihood)))
-
     @property
     def total(self) -> float:
         return float(self.density.sum())

@@ -14,7 +14,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -52,7 +51,6 @@ def check_predictive(datasets: int, workers: int | None, problems: Problems) -> 
 def predictive_checks(
     run: Run,
     draws: Mapping[str, PeopleDraws],
-    *,
     datasets: int = 100,
     seed: int = 0,
     workers: int | None = None,
@@ -82,11 +80,6 @@ def predictive_checks(
     problems.raise_if_any()
     models = [FittedModel.of(fitted, name) for name in draws]
     return check_cohort(fitted.cohort, models, draws, datasets, seed, workers, progress)
-
-
-def read_checks(run: Run) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the tables of :func:`predictive_checks` as a run has them."""
-    return run.read_table("predictive.csv"), run.read_table("predictive_summary.csv")
 
 
 def check_cohort(
@@ -167,9 +160,6 @@ def _all_work(
             )
 
 
-# ---------------------------------------------------------------------------------------------------------- draws
-
-
 def draws_digest(run: Run, draws: Mapping[str, PeopleDraws], datasets: int, seed: int) -> str:
     """Return a SHA-256 of all that predictive checks depend on: the run, everyone's draws, settings and version."""
     about = [run.manifest.identity, datasets, seed, version("holmes-fit")]
@@ -186,15 +176,15 @@ def read_draws(run: Run, model: str, leave_out: Collection[str] = ()) -> PeopleD
     Those who could not be fitted, or were not pooled, are left out anyway.
     """
     path = run.path(f"pool_{model}.nc")
-    found = (_from_group(path) if path.exists() else FittedRun(run).draws(model)).without(leave_out)
+    if path.exists():
+        with xr.open_dataset(path, group="individuals", engine="h5netcdf") as data:
+            found = individual_draws(data)
+    else:
+        found = FittedRun(run).draws(model)
+    found = found.without(leave_out)
     if not found.subjects:
         raise InputError([Problem(f"model {model}", "nobody", "at least one person who was fitted")])
     return found
-
-
-def _from_group(path: Path) -> PeopleDraws:
-    with xr.open_dataset(path, group="individuals", engine="h5netcdf") as data:
-        return individual_draws(data)
 
 
 def individual_draws(data: xr.Dataset) -> PeopleDraws:
@@ -202,9 +192,6 @@ def individual_draws(data: xr.Dataset) -> PeopleDraws:
     values = data["value"].transpose("subject", "sample", "parameter")
     subjects, parameters = (tuple(map(str, values[name].to_numpy())) for name in ("subject", "parameter"))
     return PeopleDraws(subjects, parameters, values.to_numpy())
-
-
-# --------------------------------------------------------------------------------------------------------- tables
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,7 @@ def models_table(found: Comparison) -> pd.DataFrame:
                 **_over_baselines(name, evidence, errors),
                 "hit_rate": own["hit_rate"].mean(),
                 "noisy": int(own["warning"].str.contains(NOISY, regex=False).sum()),
-                "warning": _warning(found, name),
+                "warning": f"leaving people out is unreliable for {left_out.n_high} of them" if left_out.n_high else "",
             }
         )
     table = pd.DataFrame(rows)
@@ -68,15 +68,8 @@ def _over_baselines(model: str, evidence: Mapping[str, float], errors: Mapping[s
 
 
 def _mixture_columns(found: Comparison, model: str) -> dict[str, object]:
-    names = (
-        "frequency",
-        "frequency_lower",
-        "frequency_upper",
-        "exceedance",
-        "protected_exceedance",
-        "likeliest_for",
-        "most_evidence_for",
-    )
+    of_shares = ("frequency", "frequency_lower", "frequency_upper", "exceedance", "protected_exceedance")
+    names = (*of_shares, "likeliest_for", "most_evidence_for")
     if model not in found.mixture.models:
         return {"in_mixture": False, **dict.fromkeys(names, np.nan)}
     number = found.mixture.models.index(model)
@@ -86,11 +79,6 @@ def _mixture_columns(found: Comparison, model: str) -> dict[str, object]:
     counts = [int(np.sum(each.argmax(axis=1) == number)) for each in (found.mixture.probability, evidence)]
     values = (share.mean(), lower, upper, found.shares.exceedance[number], found.shares.protected[number], *counts)
     return {"in_mixture": True, **dict(zip(names, values, strict=True))}
-
-
-def _warning(found: Comparison, model: str) -> str:
-    n_high = found.left_out[model].n_high
-    return f"leaving people out is unreliable for {n_high} of them" if n_high else ""
 
 
 def people_table(found: Comparison) -> pd.DataFrame:

@@ -46,7 +46,7 @@ def regress_behaviour(cohort: Cohort, formulas: Sequence[str], subjects: Sequenc
     answers = right_answers(cohort, subjects)
     parameters = [formula.partition("~")[0].strip() for formula in formulas]
     designs = make_designs(formulas, cohort.subjects, subjects, parameters)
-    sides = {_right_side(design.formula): design for design in designs.values()}
+    sides = {" ".join(design.formula.partition("~")[2].split()): design for design in designs.values()}
     rows = [row for side, design in sides.items() for row in _rows(side, design, answers, subjects)]
     return pd.DataFrame(rows, columns=list(COLUMNS)).fillna({"warning": ""})
 
@@ -58,10 +58,6 @@ def right_answers(cohort: Cohort, subjects: Sequence[str]) -> pd.DataFrame:
     chosen = trials[scored & trials["subject"].isin(list(subjects))]
     correct = (chosen["choice"] == chosen["outcome"]).astype(np.float64)
     return pd.DataFrame({"subject": chosen["subject"].astype(str), OUTCOME: correct}).reset_index(drop=True)
-
-
-def _right_side(formula: str) -> str:
-    return " ".join(formula.partition("~")[2].split())
 
 
 def _rows(side: str, design: Design, answers: pd.DataFrame, subjects: Sequence[str]) -> Iterator[dict[str, object]]:

@@ -58,7 +58,10 @@ def make_designs(
     prepared = pd.DataFrame({name: _prepared(table.loc[list(subjects), name]) for name in used})
     designs = {text: _design(text, parameter, terms, prepared) for text, parameter, terms in parsed}
     for text, design in designs.items():
-        _check_rank(text, design, problems)
+        full = np.column_stack([np.ones(len(design.matrix)), design.matrix])
+        if np.linalg.matrix_rank(full) < full.shape[1]:
+            seen = Quoted(f"columns that say the same: {', '.join(design.columns)}")
+            problems.add(f"formula {shown(text)}", seen, "covariates none of which follows from the others")
     problems.raise_if_any()
     return {design.parameter: design for design in designs.values()}
 
@@ -140,7 +143,6 @@ def _is_number(column: pd.Series) -> bool:
 
 
 def _prepared(column: pd.Series) -> pd.Series:
-    """Return standardised numbers, or groups."""
     if _is_number(column) and column.nunique() > 2:
         return (column - column.mean()) / column.std(ddof=0)
     return pd.Series(pd.Categorical(column, categories=sorted(column.unique())), index=column.index)
@@ -164,10 +166,3 @@ def _design(text: str, parameter: str, terms: SimpleFormula, table: pd.DataFrame
         else:
             contrasts.append(Contrast(f"{name}: +1 SD - mean", row(name, 1.0), row(name, 0.0)))
     return Design(text, parameter, tuple(columns), matrix[columns].to_numpy(np.float64), tuple(contrasts))
-
-
-def _check_rank(text: str, design: Design, problems: Problems) -> None:
-    full = np.column_stack([np.ones(len(design.matrix)), design.matrix])
-    if np.linalg.matrix_rank(full) < full.shape[1]:
-        seen = Quoted(f"columns that say the same: {', '.join(design.columns)}")
-        problems.add(f"formula {shown(text)}", seen, "covariates none of which follows from the others")

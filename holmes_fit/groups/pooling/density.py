@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
+from scipy.special import expit, softmax
 
 from holmes_fit.groups.pooling.arrays import Grid, People, Priors
 from holmes_fit.groups.pooling.compiled import log_density
@@ -49,7 +49,6 @@ class GroupTerm:
         return cls(lattices, merged, scaled(prior, merged.axes), matrices, columns, label)
 
     def named(self, name: str) -> str:
-        """Return the name of one of its variables."""
         return f"{self.label}_{name}" if self.label else name
 
     @property
@@ -64,7 +63,6 @@ class GroupTerm:
 
     @property
     def nodes(self) -> list[int]:
-        """How many merged cells they have."""
         return [self.merged.axes[number].nodes for number in self.order]
 
     @property
@@ -74,20 +72,17 @@ class GroupTerm:
 
     @property
     def coords(self) -> dict[str, Sequence[str]]:
-        """What the dimensions of its variables are called."""
         effects = {self._effect_dimension(number): self.columns[number] for number in self.personal}
         return {self.named("parameter"): self.lattices.names, **effects}
 
     @property
     def dims(self) -> dict[str, list[str]]:
-        """The dimensions of its variables."""
         if not self.merged.axes:
             return {}
         common = {self.named(name): [self.named("parameter")] for name in ("mean", "log_excess", "spread")}
         return common | {self.effect_name(number): [self._effect_dimension(number)] for number in self.personal}
 
     def effect_name(self, number: int) -> str:
-        """Return the name of the effects on one parameter."""
         return self.named(f"effect_{self.lattices.names[number]}")
 
     def _effect_dimension(self, number: int) -> str:
@@ -123,7 +118,6 @@ class Density:
 
     @classmethod
     def of_group(cls, term: GroupTerm) -> Density:
-        """Return that of a single model."""
         return cls([term], (EVERYONE,), np.zeros(len(term.merged.highest), dtype=np.intp))
 
     def __call__(self, point: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
@@ -148,21 +142,15 @@ class Density:
 
     @property
     def coords(self) -> dict[str, Sequence[str]]:
-        """What the dimensions of the variables are called."""
         found: dict[str, Sequence[str]] = {}
         if self._is_mixture:
             found |= {"group": self.groups, "model": [term.lattices.model for term in self.terms]}
-        for term in self.terms:
-            found |= term.coords
-        return found
+        return found | {name: labels for term in self.terms for name, labels in term.coords.items()}
 
     @property
     def dims(self) -> dict[str, list[str]]:
-        """The dimensions of the variables."""
         found = {"frequency": ["group", "model"]} if self._is_mixture else {}
-        for term in self.terms:
-            found |= term.dims
-        return found
+        return found | {name: dims for term in self.terms for name, dims in term.dims.items()}
 
     def variables(self, points: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
         """Return the variables of the model by name, from points (... x numbers)."""
@@ -170,7 +158,10 @@ class Density:
         free, odds, log_excess, effects = np.split(points, self._n_free + np.array([0, n_axes, 2 * n_axes]), axis=-1)
         mean = prior.lowest_mean + (prior.highest_mean - prior.lowest_mean) * expit(odds)
         spread = np.sqrt(prior.least_spread**2 + np.exp(2 * log_excess))
-        found = {"frequency": self._frequencies(free)} if self._is_mixture else {}
+        found = {}
+        if self._is_mixture:
+            by_group = free.reshape(*free.shape[:-1], len(self.groups), len(self.terms) - 1)
+            found["frequency"] = softmax(np.append(by_group, -by_group.sum(axis=-1, keepdims=True), axis=-1), axis=-1)
         first_axis, first_effect = 0, 0
         for term in self.terms:
             where = first_axis + np.argsort(term.order)
@@ -183,13 +174,6 @@ class Density:
                 found[term.effect_name(number)] = effects[..., first_effect:end]
                 first_effect = end
         return found
-
-    def _frequencies(self, free: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return points x groups x models."""
-        by_group = free.reshape(*free.shape[:-1], len(self.groups), len(self.terms) - 1)
-        logits = np.concatenate([by_group, -by_group.sum(axis=-1, keepdims=True)], axis=-1)
-        relative = np.exp(logits - logits.max(axis=-1, keepdims=True))
-        return relative / relative.sum(axis=-1, keepdims=True)
 
     @property
     def _is_mixture(self) -> bool:

@@ -46,7 +46,6 @@ class GroupDraws:
         return self.chosen(np.unique(np.linspace(0, len(self) - 1, n).round().astype(np.intp)))
 
     def chosen(self, which: NDArray[np.intp]) -> GroupDraws:
-        """Return some of the draws."""
         effects = {axis: values[which] for axis, values in self.effects.items()}
         return GroupDraws(self.mean[which], self.spread[which], effects)
 
@@ -117,14 +116,20 @@ class People:
             return merged_weights(axis, mean, spread)
         return node_weights(axis.positions, mean, spread)
 
+    def _parts(self, person: int) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return the densities of the first half of the parameters jointly, and of the second; and the likelihoods."""
+        weights = self.weights(person)
+        half = len(weights) // 2
+        left, right = (_jointly(some, len(self.draws)) for some in (weights[:half], weights[half:]))
+        return left, right, self.lattices.likelihood_of(person).reshape(left.shape[1], right.shape[1])
+
     def log_likelihood(self) -> NDArray[np.float64]:
         """Return draws x people: the log-likelihood of a person's choices under the group."""
         with one_thread():
             return np.column_stack([self._log_likelihood(person) for person in range(len(self.lattices.highest))])
 
     def _log_likelihood(self, person: int) -> NDArray[np.float64]:
-        left, right = _two_sides(self.weights(person), len(self.draws))
-        likelihood = self.lattices.likelihood_of(person).reshape(left.shape[1], right.shape[1])
+        left, right, likelihood = self._parts(person)
         total = np.einsum("kj,kj->k", left @ likelihood, right)
         return np.log(np.maximum(total, TINY)) + self.lattices.highest[person]
 
@@ -139,8 +144,7 @@ class People:
         The first half of the parameters is drawn from its marginal mass, then the second half given the first. Where a
         draw of the group leaves no mass that a computer can hold, the likelihood alone decides.
         """
-        left, right = _two_sides(self.weights(person), len(self.draws))
-        likelihood = self.lattices.likelihood_of(person).reshape(left.shape[1], right.shape[1])
+        left, right, likelihood = self._parts(person)
         impossible = np.einsum("kj,kj->k", left @ likelihood, right) <= TINY
         left[impossible], right[impossible] = 1.0, 1.0
         first = _one_of_each(left * (right @ likelihood.T), rng)
@@ -150,8 +154,7 @@ class People:
 
     def mass(self, person: int) -> NDArray[np.float64]:
         """Return a person's posterior mass at the nodes, averaged over the draws of the group."""
-        left, right = _two_sides(self.weights(person), len(self.draws))
-        likelihood = self.lattices.likelihood_of(person).reshape(left.shape[1], right.shape[1])
+        left, right, likelihood = self._parts(person)
         total = np.einsum("kj,kj->k", left @ likelihood, right)
         possible = total > TINY
         share = np.where(possible, 1 / np.where(possible, total, 1.0), 0.0)
@@ -163,12 +166,6 @@ def _one_of_each(mass: NDArray[np.float64], rng: np.random.Generator) -> NDArray
     """Return one column of each row, by its mass."""
     below = np.cumsum(mass, axis=1)
     return np.argmax(below > rng.random(len(mass))[:, None] * below[:, -1:], axis=1)
-
-
-def _two_sides(weights: Weights, n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the densities of the first half of the parameters jointly, and of the second: draws x nodes each."""
-    half = len(weights) // 2
-    return _jointly(weights[:half], n), _jointly(weights[half:], n)
 
 
 def _jointly(weights: Sequence[NDArray[np.float64]], n: int) -> NDArray[np.float64]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -21,6 +21,7 @@ from holmes_fit.runs.records import Record
 from holmes_fit.settings.spaces import FreeParameter
 
 MOST_CELLS = 25_000  # of a lattice that NUTS sums over; more take longer
+EVIDENCE = ("log_evidence", "log_evidence_error", "log_evidence_bias")  # of each person
 LARGEST_FLOOR = 0.3  # of the fitting prior's SD: smaller spreads need not be told apart
 
 
@@ -81,7 +82,6 @@ class Lattices:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The free parameters."""
         return tuple(axis.name for axis in self.axes)
 
     @cached_property
@@ -93,7 +93,6 @@ class Lattices:
 
     @cached_property
     def highest(self) -> NDArray[np.float64]:
-        """The highest log-likelihood of each person."""
         return self.log_likelihood.reshape(len(self.subjects), -1).max(axis=1).astype(np.float64)
 
     def likelihood_of(self, person: int) -> NDArray[np.float64]:
@@ -101,23 +100,19 @@ class Lattices:
         return np.exp(self.log_likelihood[person].astype(np.float64) - self.highest[person])
 
 
-# ------------------------------------------------------------------------------------------------- from a run folder
-
-
 def load_lattices(run: Run, model: str, leave_out: Collection[str] = ()) -> Lattices:
     """Return the lattices of everyone under one model, but of those who are left out."""
     fitted = FittedRun(run)
     records = fitted.fits(model, leave_out)
     axes = fitted.space(model).free
+    all_facts: list[Any] = [record.facts for record in records.values()]
     return Lattices(
         model=model,
         subjects=tuple(records),
         axes=axes,
         log_likelihood=np.stack([record.arrays["log_likelihood"] for record in records.values()]),
-        log_evidence=_numbers(records, "log_evidence"),
-        log_evidence_error=_numbers(records, "log_evidence_error"),
-        log_evidence_bias=_numbers(records, "log_evidence_bias"),
         sets=_sets(list(records.values()), axes),
+        **{name: np.array([facts[name] for facts in all_facts], dtype=np.float64) for name in EVIDENCE},
     )
 
 
@@ -128,11 +123,6 @@ def _sets(records: Sequence[Record], axes: tuple[FreeParameter, ...]) -> tuple[S
     return tuple(
         relative(coarse, [record.arrays["of_sets"][number] for record in records]) for number in range(min(counts))
     )
-
-
-def _numbers(records: Mapping[str, Record], name: str) -> NDArray[np.float64]:
-    values: list[Any] = [record.facts[name] for record in records.values()]
-    return np.array(values, dtype=np.float64)
 
 
 def check_same_people(lattices: Collection[Lattices]) -> None:
@@ -147,9 +137,6 @@ def check_same_people(lattices: Collection[Lattices]) -> None:
         elif first.subjects != other.subjects:
             raise ValueError("the people come in different orders")
     problems.raise_if_any()
-
-
-# ------------------------------------------------------------------------------------------------- coarser lattices
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import arviz as az
 import numpy as np
@@ -34,10 +34,6 @@ from holmes_fit.groups.pooling.draws import GroupDraws, People
 from holmes_fit.groups.pooling.lattices import Lattices, check_same_people
 from holmes_fit.groups.pooling.priors import GroupPrior
 from holmes_fit.groups.pooling.sampling import OnStep, Sampled, Sampling, nuts_once
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 
 IMPUTATIONS = 50
 LEAST_EFFECTIVE = 0.1  # of the draws: five times as many as are taken from each imputation
@@ -96,32 +92,24 @@ class Mixture(Imputed, Sampled):
 def mix_models(
     lattices: Sequence[Lattices],
     *,
-    groups: Mapping[str, str] | None = None,
     prior: GroupPrior | None = None,
     sampling: Sampling | None = None,
-    concentration: float = 1.0,
-    imputations: int = IMPUTATIONS,
     kept: az.InferenceData | None = None,
     on_step: OnStep | None = None,
 ) -> Mixture:
-    """Fit the mixture of several models, from everyone's lattices under each.
-
-    ``groups``, by person, have frequencies of their own and share the rest. ``concentration`` is that of the Dirichlet
-    prior: 1 for all frequencies equally likely. For the rest, see :func:`pool_people`.
-    """
+    """Fit the mixture of several models, from everyone's lattices under each. For the rest, see :func:`pool_people`."""
     prior, sampling = prior or GroupPrior(), sampling or Sampling()
     check_mixture(lattices)
-    names, group_of = _group_numbers(lattices[0].subjects, groups)
-    density = Density(
-        [GroupTerm.of(each, prior, label=each.model) for each in lattices], names, group_of, concentration
-    )
+    group_of = np.zeros(len(lattices[0].subjects), dtype=np.intp)
+    terms = [GroupTerm.of(each, prior, label=each.model) for each in lattices]
+    density = Density(terms, (EVERYONE,), group_of)
     sampled = nuts_once(density, sampling, kept, on_step)
     posterior = sampled.idata["posterior"]
     draws = tuple(term.draws(posterior) for term in density.terms)
     exact = [People(each, own).log_likelihood() for each, own in zip(lattices, draws, strict=True)]
     log_likelihood = np.stack(exact, axis=-1)
-    frequency = posterior["frequency"].values.reshape(-1, len(names), len(lattices))
-    found = impute(log_likelihood, frequency, group_of, errors_of(lattices), imputations, sampling.seed)
+    frequency = posterior["frequency"].values.reshape(-1, 1, len(lattices))
+    found = impute(log_likelihood, frequency, group_of, errors_of(lattices), IMPUTATIONS, sampling.seed)
     return Mixture(
         **vars(sampled), **vars(found), draws=draws, log_likelihood=log_likelihood, sampled_frequency=frequency
     )
@@ -166,7 +154,9 @@ def impute(
         total = logsumexp(moved, axis=2)
         weights = _smoothed_weights((total - without).sum(axis=1))
         probability += np.einsum("k,ksm->sm", weights, np.exp(moved - total[:, :, None])) / imputations
-        chosen = _resampled(weights, -(-n // imputations), rng)
+        n_kept = -(-n // imputations)  # chosen by their weights, systematically: with as little luck as there can be
+        places = (np.arange(n_kept) + rng.random()) / n_kept
+        chosen = np.minimum(np.searchsorted(np.cumsum(weights), places), n - 1)
         kept.append(frequency[chosen])
         moved_with.append(log_likelihood[chosen] + drawn)
         effective.append(1 / np.sum(weights**2) / n)
@@ -179,32 +169,11 @@ def impute(
 
 
 def _smoothed_weights(log_weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return importance weights that sum to 1."""
     if np.ptp(log_weights) < 1e-9:  # no errors: all draws count alike
         return np.full(len(log_weights), 1 / len(log_weights))
     smoothed, _ = az.psislw(log_weights)
     weights = np.exp(np.asarray(smoothed))
     return weights / weights.sum()
-
-
-def _resampled(weights: NDArray[np.float64], n: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Choose draws by their weights, systematically: with as little luck as there can be."""
-    places = (np.arange(n) + rng.random()) / n
-    return np.minimum(np.searchsorted(np.cumsum(weights), places), len(weights) - 1)
-
-
-def _group_numbers(
-    subjects: Sequence[str], groups: Mapping[str, str] | None
-) -> tuple[tuple[str, ...], NDArray[np.intp]]:
-    if groups is None:
-        return (EVERYONE,), np.zeros(len(subjects), dtype=np.intp)
-    problems = Problems()
-    lacking = [subject for subject in subjects if subject not in groups]
-    if lacking:
-        problems.add("groups", Quoted(f"no group for {', '.join(lacking)}"), "a group for everyone")
-    problems.raise_if_any()
-    names = sorted({groups[subject] for subject in subjects})
-    return tuple(names), np.array([names.index(groups[subject]) for subject in subjects], dtype=np.intp)
 
 
 def check_mixture(lattices: Sequence[Lattices]) -> None:

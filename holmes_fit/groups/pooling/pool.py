@@ -93,15 +93,8 @@ class Pooled(Sampled):
         """What a reader must know before using the results; nothing if all is well."""
         return self.diagnostics.warnings + self.errors.warnings
 
-    @cached_property
-    def group(self) -> pd.DataFrame:
-        """``group.csv`` of this model: a row for each quantity of the group."""
-        return group_table(self)
-
-    @cached_property
-    def people(self) -> pd.DataFrame:
-        """``pooled.csv`` of this model: a row for each person and parameter."""
-        return people_table(self)
+    group = cached_property(group_table)  # ``group.csv`` of this model
+    people = cached_property(people_table)  # ``pooled.csv`` of this model
 
     @property
     def matrices(self) -> Designs:
@@ -150,7 +143,11 @@ def pool_people(
     ``kept`` if they are of the same people, prior and sampling.
     """
     prior, sampling = prior or GroupPrior(), sampling or Sampling()
-    _check(lattices)
+    problems = Problems()
+    check_enough(lattices, problems)
+    if not lattices.axes:
+        problems.add(f"model {lattices.model}", Quoted("no free parameters"), "a model with something to pool")
+    problems.raise_if_any()
     designs = {}
     if formulas:
         from holmes_fit.groups.pooling.covariates import make_designs  # formulaic, which most groups do without
@@ -202,12 +199,3 @@ def check_enough(lattices: Lattices, problems: Problems) -> None:
         seen = Quoted("one person" if people == 1 else f"{people} people")
         advice = "A group's spread cannot be seen from fewer."
         problems.add(f"model {lattices.model}", seen, f"at least {FEWEST_IN_GROUP} people", advice)
-
-
-def _check(lattices: Lattices) -> None:
-    problems = Problems()
-    where = f"model {lattices.model}"
-    check_enough(lattices, problems)
-    if not lattices.axes:
-        problems.add(where, Quoted("no free parameters"), "a model with something to pool")
-    problems.raise_if_any()

@@ -100,7 +100,11 @@ def pool(
     if not loaded:
         seen = "no model with free parameters" if models is None else "no model"
         raise InputError([Problem("argument models", seen, "at least one that has something to pool")])
-    _check_formulas(formulas, [name for lattices in loaded.values() for name in lattices.names])
+    known = list(dict.fromkeys(name for lattices in loaded.values() for name in lattices.names))
+    for text in formulas:
+        if (seen := _left_side(text)) not in known:
+            problems.add(f"formula {text!r}", seen, f"a free parameter: {', '.join(known)}", nearest(seen, known))
+    problems.raise_if_any()
     cohort = fitted.cohort if formulas else None
     found = {}
     with watched_steps(progress) as begin:
@@ -119,15 +123,11 @@ def pool(
     if cohort is not None:
         pooled = next(iter(loaded.values())).subjects
         run.write_table(BEHAVIOUR, regress_behaviour(cohort, formulas, pooled))
-    _remove_earlier(run, found, regressed=cohort is not None)
-    return found
-
-
-def _remove_earlier(run: Run, found: Collection[str], regressed: bool) -> None:
-    """Remove what an earlier pooling of other models, or by other formulas, has left beside the new tables."""
+    # What an earlier pooling of other models, or by other formulas, has left beside the new tables goes.
     stale = [f"pool_{name}.nc" for name in MODELS if name not in found]
-    for name in stale if regressed else [*stale, BEHAVIOUR]:
+    for name in stale if cohort is not None else [*stale, BEHAVIOUR]:
         run.path(name).unlink(missing_ok=True)
+    return found
 
 
 def listed(argument: str, names: Iterable[str], problems: Problems) -> tuple[str, ...]:
@@ -149,16 +149,6 @@ def _left_side(formula: str) -> str:
     return formula.partition("~")[0].strip()
 
 
-def _check_formulas(formulas: Sequence[str], parameters: Sequence[str]) -> None:
-    problems = Problems()
-    known = list(dict.fromkeys(parameters))
-    for text in formulas:
-        if _left_side(text) not in known:
-            seen = _left_side(text)
-            problems.add(f"formula {text!r}", seen, f"a free parameter: {', '.join(known)}", nearest(seen, known))
-    problems.raise_if_any()
-
-
 def write_pooled(run: Run, pooled: Sequence[Pooled]) -> list[Path]:
     """Write what was found about some models into the run folder, and return the files."""
     tables = {
@@ -176,9 +166,6 @@ def write_pooled(run: Run, pooled: Sequence[Pooled]) -> list[Path]:
             to_arviz(each).to_netcdf(str(temporary), engine="h5netcdf")
         paths.append(run.path(name))
     return paths
-
-
-# --------------------------------------------------------------------------------------------------------- ArviZ
 
 
 def to_arviz(pooled: Pooled) -> az.InferenceData:
@@ -230,9 +217,6 @@ def read_pooled(run: Run, lattices: Lattices, prior: GroupPrior | None = None) -
     }
     about = found["posterior"].attrs
     return found if all(about.get(name) == value for name, value in wanted.items()) else None
-
-
-# --------------------------------------------------------------------------------------------------------- words
 
 
 def in_words(pooled: Mapping[str, Pooled]) -> str:

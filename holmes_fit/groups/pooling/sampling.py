@@ -66,7 +66,6 @@ class Sampling:
 
     @property
     def steps(self) -> int:
-        """The steps of all chains."""
         return self.chains * (self.tune + self.draws)
 
     @property

@@ -56,10 +56,7 @@ def group_table(pooled: Pooled) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-Quantity = tuple[str, str, str, str, NDArray[np.float64]]
-
-
-def _quantities(pooled: Pooled) -> Iterator[Quantity]:
+def _quantities(pooled: Pooled) -> Iterator[tuple[str, str, str, str, NDArray[np.float64]]]:
     for number, axis in enumerate(pooled.lattices.axes):
         design = pooled.designs.get(axis.name)
         average = None if design is None else design.matrix.mean(axis=0)

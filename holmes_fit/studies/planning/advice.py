@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
 
-from holmes_fit._support.numbers import hundredths
+from holmes_fit._support.numbers import hundredths, listed
 from holmes_fit.models.responses import RESPONSE_PARAMETERS
 from holmes_fit.studies.planning.measures import ALL, MOST
 
@@ -41,13 +41,10 @@ def weakest(power: pd.DataFrame, frequency: float) -> pd.DataFrame:
     return lowest[["trials", "group_size", "power", "lower", "upper"]].reset_index(drop=True)
 
 
-# --- telling the models
-
-
 def _about_models(power: pd.DataFrame) -> str:
     if power.empty:
         return ""
-    names = _listed(list(dict.fromkeys(power["model"])))
+    names = listed(list(dict.fromkeys(power["model"])))
     found = weakest(power, MOST)
     enough = found[found["power"] >= ENOUGH_POWER]
     if enough.empty:
@@ -88,9 +85,6 @@ def _cheapest(combinations: pd.DataFrame) -> pd.Series:
     return order.iloc[0]
 
 
-# --- what is known of one person
-
-
 def _about_people(table: pd.DataFrame) -> str:
     """Say which learning parameter of one person stays uncertain, however long the task."""
     of_responding = [each.name for each in RESPONSE_PARAMETERS]
@@ -104,7 +98,7 @@ def _about_people(table: pd.DataFrame) -> str:
         kept = _kept(rows.head(1))
         return f"after {longest} trials, one person's 95% interval keeps {kept} of the prior's width, at most"
     stays = "stays" if uncertain["parameter"].nunique() == 1 else "stay"
-    names = _listed(sorted(set(uncertain["parameter"])))
+    names = listed(sorted(set(uncertain["parameter"])))
     return (
         f"one person's {names} {stays} uncertain even after {longest} trials (the 95% interval keeps "
         f"{_kept(uncertain)} of the prior's width), so report group means"
@@ -117,9 +111,6 @@ def _kept(rows: pd.DataFrame) -> str:
         f"in {row.model})"
         for row in rows.itertuples()
     )
-
-
-# --- the summary
 
 
 def _lines(table: pd.DataFrame, power: pd.DataFrame, label: str) -> Iterator[str]:
@@ -173,7 +164,6 @@ def _power_lines(power: pd.DataFrame) -> Iterator[str]:
 
 
 def _aligned(rows: Mapping[str, Sequence[str]], heads: Sequence[str]) -> Iterator[str]:
-    """Give the lines of a table whose rows have names."""
     names = max(map(len, rows), default=0)
     width = max((len(cell) for cells in (*rows.values(), heads) for cell in cells), default=0)
     for name, cells in {"": heads, **rows}.items():
@@ -200,9 +190,6 @@ def _how_sure(table: pd.DataFrame, power: pd.DataFrame) -> Iterator[str]:
     )
 
 
-# --- small things
-
-
 def _two(value: float) -> str:
     return "·" if pd.isna(value) else f"{value:.2f}"
 
@@ -214,7 +201,3 @@ def _with_interval(row: pd.Series) -> str:
 
 def _power(value: float) -> str:
     return "·" if pd.isna(value) else hundredths(value)
-
-
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -7,7 +7,6 @@ has no length between two steps.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import singledispatch
 from itertools import count, cycle
 
 from holmes_fit.trials.protocols.designs import (
@@ -65,46 +64,30 @@ def _lengths(protocol: Protocol) -> Iterator[Sized]:
         yield length, design
 
 
-@singledispatch
 def sized(design: Design) -> Iterator[Sized]:
     """Give a design in all its lengths, without end, the shortest first."""
-    raise TypeError(f"no lengths for {type(design).__name__}")
+    if isinstance(design, Reversal):
+        blocks: tuple[int, ...] = ()
+        for length in cycle(design.block_trials):
+            blocks = (*blocks, length)
+            yield sum(blocks), design.model_copy(update={"block_trials": blocks})
+    else:
+        name, step, others = _step(design)
+        for times in count(4 if isinstance(design, Conditioning) else 1):
+            yield step * times + others, design.model_copy(update={name: times})
 
 
-@sized.register
-def _compositional(design: Compositional) -> Iterator[Sized]:
-    contexts = 4 * 2 ** (design.levels - 1)
-    return ((contexts * times, design.model_copy(update={"repetitions": times})) for times in count(1))
-
-
-@sized.register
-def _shape_color(design: ShapeColor) -> Iterator[Sized]:
-    trained = len(design.shapes) * (len(design.colors) - design.test_colors)
-    tested = len(design.shapes) * design.test_colors * design.test_repetitions
-    for times in count(1):
-        yield trained * times + tested, design.model_copy(update={"training_repetitions": times})
-
-
-@sized.register
-def _conditioning(design: Conditioning) -> Iterator[Sized]:
-    return ((trials, design.model_copy(update={"trials": trials})) for trials in count(4))
-
-
-@sized.register
-def _cue_probabilities(design: CueProbabilities) -> Iterator[Sized]:
-    once = sum(map(sum, design.patterns.values()))
-    return ((once * times, design.model_copy(update={"repetitions": times})) for times in count(1))
-
-
-@sized.register
-def _shepard(design: Shepard) -> Iterator[Sized]:
-    block = len(design.types) * 8 * design.block_repetitions
-    return ((block * blocks, design.model_copy(update={"blocks": blocks})) for blocks in count(1))
-
-
-@sized.register
-def _reversal(design: Reversal) -> Iterator[Sized]:
-    blocks: tuple[int, ...] = ()
-    for length in cycle(design.block_trials):
-        blocks = (*blocks, length)
-        yield sum(blocks), design.model_copy(update={"block_trials": blocks})
+def _step(design: Compositional | ShapeColor | Conditioning | CueProbabilities | Shepard) -> tuple[str, int, int]:
+    """Return what is raised to make a design longer, by how many trials each time, and how many there are besides."""
+    match design:
+        case Compositional():
+            return "repetitions", 4 * 2 ** (design.levels - 1), 0
+        case ShapeColor():
+            trained, tested = len(design.colors) - design.test_colors, design.test_colors * design.test_repetitions
+            return "training_repetitions", len(design.shapes) * trained, len(design.shapes) * tested
+        case Conditioning():
+            return "trials", 1, 0
+        case CueProbabilities():
+            return "repetitions", sum(map(sum, design.patterns.values())), 0
+        case Shepard():
+            return "blocks", len(design.types) * 8 * design.block_repetitions, 0

@@ -24,12 +24,8 @@ from holmes_fit.studies.recovery.statistics import Estimate, Values, bootstrappe
 
 RULE = next(iter(RULES))
 ALL, MOST = 1.0, 0.75  # which share of a group follows the model, where it is looked for
-OF_ONE = ("interval_width", "interval_share", "correlation", "rmse", "coverage")
-OF_GROUPS = ("group_mean_sd",)
 OF_MODELS = {"power": ALL, "power_75": MOST}
-WITH_INTERVAL = (*OF_ONE, *OF_GROUPS, *OF_MODELS)
 POWER = of("plan_power.csv").columns
-KEYS = ("trials", "subjects", "model", "parameter", "people", "against")
 TABLE = of("plan.csv").columns
 
 

@@ -45,7 +45,6 @@ class Question:
 
     @property
     def models(self) -> tuple[str, ...]:
-        """The models, each of which simulates and fits."""
         return tuple(model.name for model in self.fits.models)
 
     def open(self, out: str | PathLike[str], command: str = "holmes_fit.plan") -> AbstractContextManager[Run]:

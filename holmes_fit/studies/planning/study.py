@@ -13,7 +13,6 @@ import pandas as pd
 from holmes_fit._support.progress import OnProgress, Watched
 from holmes_fit.fitting.cohort import Fits, do_in
 from holmes_fit.fitting.request import Request
-from holmes_fit.groups.pooling.lattices import load_lattices
 from holmes_fit.groups.pooling.priors import prior_of
 from holmes_fit.runs.folder import Run
 from holmes_fit.runs.records import Key
@@ -37,7 +36,7 @@ from holmes_fit.studies.recovery.cohorts import (
 )
 from holmes_fit.studies.recovery.estimates import people_table
 from holmes_fit.studies.recovery.figures import save_figure
-from holmes_fit.studies.recovery.statistics import Values
+from holmes_fit.studies.recovery.pooled import fitted_lattices
 from holmes_fit.trials.protocols.schema import Protocol
 
 if TYPE_CHECKING:
@@ -58,7 +57,6 @@ class StudyPlan(StudyResults):
 
     @property
     def recommendation(self) -> str:
-        """What to do, in one sentence."""
         return recommendation(self.table, self.power)
 
     def figure(self) -> Figure:
@@ -158,15 +156,10 @@ def read_plan(folder: str | PathLike[str]) -> StudyPlan:
     return StudyPlan(read_study(folder, KIND, "a folder of holmes-fit plan"))
 
 
-def length_folder(folder: Path, trials: int) -> Path:
-    """Return the folder of the people with so many trials: a recovery study, as far as its fits."""
-    return folder / f"trials_{trials}"
-
-
 def missing_of_plan(question: Question, run: Run) -> list[tuple[Request, list[Key]]]:
     """Return which fits are still to be made, over all numbers of trials."""
-    folders = {trials: length_folder(run.root, trials) for trials in question.studies}
-    return [each for trials, study in question.studies.items() for each in missing_fits(study.fits, folders[trials])]
+    studies = question.studies.items()
+    return [each for trials, study in studies for each in missing_fits(study.fits, run.root / f"trials_{trials}")]
 
 
 def carry_out_plan(
@@ -185,7 +178,7 @@ def carry_out_plan(
     fits: dict[tuple[int, str], Fits] = {}
     tally = Tally(progress, sum(size_of(study.fits) for study in question.studies.values()))
     for trials, study in question.studies.items():
-        folder = length_folder(run.root, trials)
+        folder = run.root / f"trials_{trials}"  # a recovery study, as far as its fits
         with study.open(folder, "holmes-fit plan"):
             found, died = fit_cohorts(study.fits, folder, "holmes-fit plan", tally, workers, dask)
         lost |= {(name, f"{subject} at {trials} trials"): died[name, subject] for name, subject in died}
@@ -195,28 +188,20 @@ def carry_out_plan(
     return lost
 
 
-def _information(fits: Fits, model: str) -> Values:
-    """Return what people say about the group of those who follow the same model."""
-    failures = fits.failures
-    failed = failures.loc[failures["model"] == model, "subject"].tolist()
-    return information(load_lattices(fits.run, model, failed))
-
-
 def _write_results(question: Question, run: Run, fits: dict[tuple[int, str], Fits]) -> None:
-    people = pd.concat(
-        [
-            people_table(question.studies[trials].truths[model], own).assign(trials=trials)
-            for (trials, model), own in fits.items()
-        ],
-        ignore_index=True,
-    )
+    tables = [
+        people_table(question.studies[trials].truths[model], own).assign(trials=trials)
+        for (trials, model), own in fits.items()
+    ]
+    people = pd.concat(tables, ignore_index=True)
     evidence = {
         trials: {model: evidences_of(fits[trials, model], question.models) for model in question.models}
         for trials in question.studies
     }
     seed, spaces = question.fits.seed, question.fits.spaces
     power = power_by_length(evidence, question.subjects, seed)
-    known = {key: _information(own, key[1]) for key, own in fits.items() if spaces[key[1]].free}
+    # What people say about the group of those who follow the same model
+    known = {key: information(fitted_lattices(own, key[1])) for key, own in fits.items() if spaces[key[1]].free}
     prior = prior_of(question.fits.preset.pooling)
     table = plan_table(people, known, power, spaces, prior, question.subjects, seed)
     kept = ["trials", *(name for name in people.columns if name != "trials" and "pooled" not in name)]

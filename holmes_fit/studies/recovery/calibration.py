@@ -63,13 +63,8 @@ def sbc_summary(ranks: pd.DataFrame, follows_prior: Mapping[str, bool] | None = 
             elif len(own) < FEWEST:
                 verdict = TOO_FEW
             else:
-                p_values = _p_values(own)
+                drawn, values = int(own["n_draws"].iloc[0]), own["rank"].to_numpy(dtype=np.int64)
+                p_values = chi_square_p(values, drawn), ecdf_p(values, drawn)
                 verdict = FAILS if 2 * parameters * min(p_values) < FALSE_ALARMS else PASSES
             rows.append((level, model, parameter, len(own), *p_values, verdict))
     return pd.DataFrame(rows, columns=list(SUMMARY))
-
-
-def _p_values(ranks: pd.DataFrame) -> tuple[float, float]:
-    (n_draws,) = ranks["n_draws"].unique()
-    values = ranks["rank"].to_numpy(dtype=np.int64)
-    return chi_square_p(values, int(n_draws)), ecdf_p(values, int(n_draws))

@@ -68,7 +68,6 @@ def _inverted(counts: Sequence[NDArray[np.int_]], rng: np.random.Generator) -> l
 def _chosen(
     fits: Fits, models: Sequence[str], criterion: str, everyone: MixtureFound | None
 ) -> NDArray[np.object_] | None:
-    """Return which model is chosen for each person."""
     if criterion == EVIDENCE:
         evidence = evidences_of(fits, models)
         return np.array(models, dtype=object)[evidence.to_numpy().argmax(axis=1)] if len(evidence) else None

@@ -36,7 +36,6 @@ class StudyResults(RunResults):
 
     @property
     def summary(self) -> str:
-        """What came of the study, in words."""
         return (self.folder / self.summary_file).read_text(encoding="utf-8")
 
 
@@ -57,7 +56,6 @@ class Tally:
         return lambda done, _: self._progress(before + done, self._total)
 
     def one(self) -> None:
-        """Count one more."""
         self.part(1)(1, 1)
 
 

@@ -39,10 +39,7 @@ def draw_figures(study: Recovery) -> None:
             save_figure(study.run, name, figure)
 
 
-Drawn = tuple[str, Callable[[Figure], None], float]
-
-
-def _figures(study: Recovery) -> Iterator[Drawn]:
+def _figures(study: Recovery) -> Iterator[tuple[str, Callable[[Figure], None], float]]:
     people, recovery, ranks = study.people, study.parameters, study.sbc
     models = [model for model in study.models if model in set(people["model"])]
     summary = study.sbc_summary

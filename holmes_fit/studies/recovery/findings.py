@@ -29,7 +29,9 @@ def in_words(study: Recovery) -> str:
 def _lines(study: Recovery) -> Iterator[str]:
     weak = False
     for model in study.models:
-        yield f"People simulated from {model}, fitted with {model}: {_n_people(study, model)}."
+        n = _count(study, model)
+        rough = " (few, so that all of this is rough)" if n < FEW else ""
+        yield f"People simulated from {model}, fitted with {model}: {n} {'person' if n == 1 else 'people'}{rough}."
         for line, is_weak in _parameter_lines(study, model):
             weak |= is_weak
             yield f"  {line}"
@@ -56,12 +58,6 @@ def _lines(study: Recovery) -> Iterator[str]:
 def _count(study: Recovery, model: str) -> int:
     people = study.people
     return int(people.loc[people["model"] == model, "subject"].nunique())
-
-
-def _n_people(study: Recovery, model: str) -> str:
-    n = _count(study, model)
-    rough = " (few, so that all of this is rough)" if n < FEW else ""
-    return f"{n} {'person' if n == 1 else 'people'}{rough}"
 
 
 def _parameter_lines(study: Recovery, model: str) -> Iterator[tuple[str, bool]]:

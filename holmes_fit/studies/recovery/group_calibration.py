@@ -28,20 +28,10 @@ FOR_PEOPLE = 200  # draws of the group over which a person's posterior is averag
 RANKED = 59  # draws, far enough apart to be nearly independent, among which a truth is ranked
 
 
-# ------------------------------------------------------------------------------------------------- people of a group
-
-
-def blank_lattices(space: Space, people: int) -> Lattices:
-    """Return lattices that say nothing, to compile a model with."""
-    shape = (people, *(axis.nodes for axis in space.free))
-    subjects = tuple(f"s{number:02d}" for number in range(people))
-    nothing = np.zeros(people)
-    return Lattices(space.model.name, subjects, space.free, np.zeros(shape, np.float32), nothing, nothing, nothing)
-
-
 def group_axes(space: Space) -> tuple[MergedAxis, ...]:
-    """Return the axes that a group's prior depends on."""
-    return merge(blank_lattices(space, 1)).axes
+    """Return the axes that a group's prior depends on: those of lattices that say nothing."""
+    nothing, blank = np.zeros(1), np.zeros((1, *(axis.nodes for axis in space.free)), np.float32)
+    return merge(Lattices(space.model.name, ("s00",), space.free, blank, nothing, nothing, nothing)).axes
 
 
 def draw_people(
@@ -55,9 +45,6 @@ def draw_people(
     low, high = (np.array([getattr(axis, end) for axis in axes]) for end in ("low", "high"))
     people = truncnorm((low - mean) / spread, (high - mean) / spread, loc=mean, scale=spread)
     return np.clip(people.ppf(rng.random((n, len(axes)))), low, high)
-
-
-# ------------------------------------------------------------------------------------------------- one cohort
 
 
 @dataclass(frozen=True)
@@ -86,7 +73,6 @@ class GroupStudy:
     sampling: Sampling = field(default_factory=lambda: Sampling(chains=2, tune=300, draws=500))
 
     def draw_group(self, rng: np.random.Generator) -> GroupDraws:
-        """Return one group from the prior."""
         return draw_prior(scaled(self.prior, group_axes(self.traces.space)), 1, rng)
 
     def people(

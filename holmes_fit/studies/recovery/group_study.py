@@ -71,7 +71,6 @@ class GroupSetup:
         return prior_of(self.fits.preset.pooling)
 
     def open(self, out: str | PathLike[str]) -> AbstractContextManager[Run]:
-        """Open the folder of the study."""
         own = {"kind": KIND, "prior": asdict(self.prior), "cohorts": self.cohorts, "filters": POOL}
         return open_run(out, identity={**self.fits.identity(), **own}, about={}, keys=self.keys)
 
@@ -185,7 +184,9 @@ def group_ranks(setup: GroupSetup, run: Run) -> pd.DataFrame:
         if record.key[0] == COHORT:
             _, model, number = record.key
             names = [axis.name for axis in setup.space(model).free]
-            rows += rank_rows(model, names, f"group{number}", np.asarray(record.arrays["rank"]))
+            for quantity, of_quantity in zip(QUANTITIES, record.arrays["rank"], strict=True):
+                for name, rank in zip(names, of_quantity, strict=True):
+                    rows.append(("group", model, f"{quantity} of {name}", f"group{number}", int(rank), RANKED))
     return pd.DataFrame(rows, columns=list(SBC))
 
 
@@ -199,10 +200,3 @@ def group_notes(run: Run) -> list[str]:
         f"{poor} of {len(facts)} groups have divergences, or fewer effective draws than the {RANKED} among which the "
         "truth is ranked: their ranks are rougher than those of the others."
     ]
-
-
-def rank_rows(model: str, parameters: Iterable[str], unit: str, rank: NDArray[Any]) -> Iterable[tuple[object, ...]]:
-    """Give the rows of one cohort."""
-    for quantity, of_quantity in zip(QUANTITIES, rank, strict=True):
-        for parameter, own in zip(parameters, of_quantity, strict=True):
-            yield "group", model, f"{quantity} of {parameter}", unit, int(own), RANKED

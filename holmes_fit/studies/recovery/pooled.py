@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from holmes_fit._support.errors import InputError, Problem
 from holmes_fit.fitting.cohort import Fits
 from holmes_fit.groups.comparison.compare import shares_of
-from holmes_fit.groups.pooling.lattices import Lattices, load_lattices
+from holmes_fit.groups.pooling.lattices import EVIDENCE, Lattices, load_lattices
 from holmes_fit.groups.pooling.mixture import mix_models
 from holmes_fit.groups.pooling.pool import pool_people
 from holmes_fit.groups.pooling.priors import GroupPrior
@@ -74,7 +74,8 @@ def pool_study(
     settings = repr((RESULTS_VERSION, prior, replace(sampling, cores=None))).encode()
     for kind, name in pooling_keys(list(fits)):
         own = list(fits.values()) if name == EVERYONE else [fits[name]]
-        inputs = _digest(settings, *(table for each in own for table in _tables(each)))
+        tables = [(each.folder / name).read_bytes() for each in own for name in ("fits.csv", "models.csv")]
+        inputs = hashlib.sha256(b"\0".join([settings, *tables])).hexdigest()
         if not _is_up_to_date(run, (kind, name), inputs, fits):
             compute = _pool if kind == POOL else _mix
             try:
@@ -83,14 +84,6 @@ def pool_study(
                 facts, arrays = {"note": "; ".join(str(problem) for problem in error.problems)}, {}
             run.save_record((kind, name), {"inputs": inputs, **facts}, arrays)
         done()
-
-
-def _tables(fits: Fits) -> list[bytes]:
-    return [(fits.folder / name).read_bytes() for name in ("fits.csv", "models.csv")]
-
-
-def _digest(*parts: bytes) -> str:
-    return hashlib.sha256(b"\0".join(parts)).hexdigest()
 
 
 def _is_up_to_date(run: Run, key: Key, inputs: str, fits: dict[str, Fits]) -> bool:
@@ -106,15 +99,14 @@ Found = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 
 def _pool(models: Sequence[str], name: str, fits: Sequence[Fits], prior: GroupPrior, sampling: Sampling) -> Found:
     (own,) = fits
-    failures = own.failures
-    failed = failures.loc[failures["model"] == name, "subject"].tolist()
-    pooled = pool_people(load_lattices(own.run, name, failed), prior=prior, sampling=sampling)
+    pooled = pool_people(fitted_lattices(own, name), prior=prior, sampling=sampling)
     write_pooled(own.run, [pooled])
     return {"warnings": pooled.warnings}, {}
 
 
 def _mix(models: Sequence[str], name: str, fits: Sequence[Fits], prior: GroupPrior, sampling: Sampling) -> Found:
-    lattices = [_joined([_fitted_with_all(each, model) for each in fits]) for model in models]
+    cohorts = [(each.run, sorted(set(each.failures["subject"]))) for each in fits]  # and whom some model does not fit
+    lattices = [_joined([load_lattices(run, model, failed) for run, failed in cohorts]) for model in models]
     people = len(lattices[0].subjects)
     if people < FEWEST_IN_GROUP:
         raise InputError([Problem("mixture", f"{people} people", f"at least {FEWEST_IN_GROUP} people")])
@@ -132,19 +124,17 @@ def _mix(models: Sequence[str], name: str, fits: Sequence[Fits], prior: GroupPri
     }
 
 
-def _fitted_with_all(fits: Fits, model: str) -> Lattices:
-    """Return the lattices of those whom every model could be fitted to."""
-    return load_lattices(fits.run, model, sorted(set(fits.failures["subject"])))
+def fitted_lattices(fits: Fits, model: str) -> Lattices:
+    """Return the lattices of those whom one model could be fitted to."""
+    failures = fits.failures
+    return load_lattices(fits.run, model, failures.loc[failures["model"] == model, "subject"].tolist())
 
 
 def _joined(lattices: Sequence[Lattices]) -> Lattices:
-    """Return several cohorts as one."""
-    arrays = ("log_likelihood", "log_evidence", "log_evidence_error", "log_evidence_bias")
-    joined: Any = {name: np.concatenate([getattr(each, name) for each in lattices]) for name in arrays}
+    joined: Any = {
+        name: np.concatenate([getattr(each, name) for each in lattices]) for name in ("log_likelihood", *EVIDENCE)
+    }
     return replace(lattices[0], subjects=tuple(who for each in lattices for who in each.subjects), **joined)
-
-
-# --------------------------------------------------------------------------------------------------------- reading
 
 
 def mixture_of(run: Run, name: str) -> MixtureFound | None:

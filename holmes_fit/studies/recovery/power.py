@@ -48,7 +48,8 @@ def power_table(
     Intervals are for the simulated people: they are drawn anew, with replacement, before groups are drawn from them.
     """
     rows: list[tuple[object, ...]] = []
-    for other, model in _pairs(list(log_evidence)):
+    pairs = [(b, a) if a == "holmes" else (a, b) for a, b in combinations(log_evidence, 2)]
+    for other, model in pairs:
         own, others = ((log_evidence[name][model] - log_evidence[name][other]) for name in (model, other))
         if not (len(own) and len(others)):
             continue
@@ -64,10 +65,6 @@ def power_table(
     return pd.DataFrame(rows, columns=list(POWER))
 
 
-def _pairs(models: list[str]) -> list[tuple[str, str]]:
-    return [(b, a) if a == "holmes" else (a, b) for a, b in combinations(models, 2)]
-
-
 def without_noise(shares: NDArray[np.float64], n: int) -> NDArray[np.float64]:
     """Return shares, each of which was counted among ``n``, as far apart as they would be had all been counted.
 
@@ -79,23 +76,18 @@ def without_noise(shares: NDArray[np.float64], n: int) -> NDArray[np.float64]:
     return np.asarray(shares.mean() + kept * (shares - shares.mean()))
 
 
-def judged(log_bayes_factor: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
-    """Return for each group and rule how probable it is that the model is the more frequent one.
-
-    Log Bayes factors against the only other model are groups x people. By the rule ``INTERVAL`` it is the share of the
-    frequency's posterior above one half, by ``PROTECTED`` the same when chance is allowed for: with the omnibus risk,
-    both models are equally probable.
-    """
-    return _judged(_log_likelihood(log_bayes_factor).sum(axis=-2))
-
-
-def _log_likelihood(log_bayes_factor: NDArray[np.float64]) -> NDArray[np.float64]:
+def log_likelihood(log_bayes_factor: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return log(f B + 1 - f) at the cells of the grid, in a new last axis, and at its end for equal frequencies."""
     frequency = np.append((np.arange(CELLS) + 0.5) / CELLS, 0.5)
     return np.logaddexp(np.log(frequency) + log_bayes_factor[..., None], np.log1p(-frequency))
 
 
-def _judged(log_likelihood: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+def judged(log_likelihood: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+    """Return for each group and rule how probable it is that the model is the more frequent one.
+
+    By the rule ``INTERVAL`` it is the share of the frequency's posterior above one half, by ``PROTECTED`` the same when
+    chance is allowed for: with the omnibus risk, both models are equally probable.
+    """
     free, equal = log_likelihood[..., :CELLS], log_likelihood[..., CELLS]
     highest = free.max(axis=-1)
     mass = np.exp(free - highest[..., None])
@@ -109,7 +101,7 @@ class _Study:
 
     def __init__(self, own: NDArray[np.float64], others: NDArray[np.float64]):
         self._n_own, self._n_others = len(own), len(others)
-        self._terms = _log_likelihood(np.concatenate([own, others]))  # people x cells, and equal frequencies
+        self._terms = log_likelihood(np.concatenate([own, others]))  # people x cells, and equal frequencies
 
     def judged(
         self, size: int, frequency: float, groups: int, rng: np.random.Generator
@@ -136,5 +128,5 @@ class _Study:
         """Return what is found about groups, who are rows of people."""
         at_once = max(1, CHUNK // (groups.shape[1] * CELLS))
         parts = [groups[first : first + at_once] for first in range(0, len(groups), at_once)]
-        found = [_judged(self._terms[part].sum(axis=1)) for part in parts]
+        found = [judged(self._terms[part].sum(axis=1)) for part in parts]
         return {rule: np.concatenate([each[rule] for each in found]) for rule in RULES}

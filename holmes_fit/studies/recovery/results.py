@@ -53,7 +53,6 @@ class Recovery(StudyResults):
 
     @property
     def figures(self) -> list[Path]:
-        """The figures."""
         return sorted((self.folder / "figures").glob("*.png"))
 
 

@@ -21,7 +21,7 @@ from holmes_fit.runs.folder import HasRun, Run, open_run
 from holmes_fit.runs.identity import code_identity
 from holmes_fit.settings.distributions import Distribution
 from holmes_fit.settings.pooling import PoolingSettings
-from holmes_fit.settings.preset import Preset, load_preset
+from holmes_fit.settings.preset import Preset
 from holmes_fit.studies.recovery.group_study import GroupSetup, set_up_groups
 from holmes_fit.studies.recovery.pooled import pooling_keys
 from holmes_fit.studies.recovery.sequences import Copied, Generated, Sequences, simulate_people
@@ -57,7 +57,6 @@ class RecoverySetup:
 
     @property
     def models(self) -> tuple[str, ...]:
-        """The models, each of which simulates and fits."""
         return tuple(self.fits)
 
     @property
@@ -121,16 +120,22 @@ def set_up_recovery(
     if from_run is not None and population:
         problems.add("argument population", population, "nothing, as the values come from the fitted run")
     check_kind("sampling", sampling, Sampling | None, "a Sampling", problems)
-    _check_source(protocol, like, from_run, problems)
+    sources = {"protocol": protocol, "like": like, "from_run": from_run}
+    given = [name for name, value in sources.items() if value is not None]
+    if len(given) != 1:
+        problems.add("arguments protocol, like, from_run", Quoted(" and ".join(given) or "nothing"), "one of them")
     problems.raise_if_any()
     fitted = None if from_run is None else fitted_run(from_run)
-    settings = _preset(preset, fitted)
+    if not preset:
+        preset = "default" if fitted is None else fitted.preset
     sequences = _sequences(protocol, like, fitted, seed)
-    chosen = MODELS_BY_DEFAULT if fitted is None else _latent_cause_models(fitted)
+    chosen: Sequence[str] = MODELS_BY_DEFAULT
+    if fitted is not None:  # those with latent causes, or all if there are none
+        chosen = [name for name in fitted.models if find_model(name).uses_particles] or fitted.models
     template = request_fit(
         Cohort(sequences.protocol, pd.DataFrame(), (), pd.DataFrame()),  # nobody is simulated before all is checked
         chosen if models is None else models,
-        preset=settings,
+        preset=preset,
         fix=fix,
         seed=seed,
         observer=observer or (Observer() if fitted is None else fitted.observer),
@@ -170,14 +175,6 @@ def _cohort(people: Sequence[Truth], sequences: Sequences, request: Request) -> 
     return simulate_people(people, sequences, seed=request.seed, observer=request.observer, averaged=averaged)
 
 
-def _check_source(protocol: object, like: object, from_run: object, problems: Problems) -> None:
-    sources = {"protocol": protocol, "like": like, "from_run": from_run}
-    given = [name for name, value in sources.items() if value is not None]
-    if len(given) != 1:
-        seen = Quoted(" and ".join(given) or "nothing")
-        problems.add("arguments protocol, like, from_run", seen, "one of them")
-
-
 def _sequences(
     protocol: Protocol | str | Path | None, like: Cohort | None, fitted: FittedRun | None, seed: int
 ) -> Sequences:
@@ -192,19 +189,6 @@ def _sequences(
         where, allowed = f"protocol {loaded.name}", "a protocol with a [generator] table"
         raise InputError([Problem(where, "no generator", allowed, advice)])
     return Generated(loaded, seed)
-
-
-def _preset(preset: str | Path | Preset | None, fitted: FittedRun | None) -> Preset:
-    if isinstance(preset, Preset):
-        return preset
-    if preset is None and fitted is not None:
-        return fitted.preset
-    return load_preset(preset or "default")
-
-
-def _latent_cause_models(fitted: FittedRun) -> tuple[str, ...]:
-    """Return the models to recover unless others are asked for: those with latent causes, or all if there are none."""
-    return tuple(name for name in fitted.models if find_model(name).uses_particles) or fitted.models
 
 
 def _check_fitted(fitted: FittedRun, models: Sequence[str], problems: Problems) -> None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,7 @@ from holmes_fit.fitting.lattice.exploring import explore
 from holmes_fit.fitting.lattice.posterior import Posterior, posterior_of
 from holmes_fit.fitting.lattice.task import A_NODE, LATTICE, Task, natural
 from holmes_fit.fitting.person import rounded
-from holmes_fit.groups.pooling.lattices import Lattices
+from holmes_fit.groups.pooling.lattices import EVIDENCE, Lattices
 from holmes_fit.likelihood.traces import Replicates, Traces, traces_of
 from holmes_fit.models.registry import Observer
 from holmes_fit.models.responses import choice_probability
@@ -127,12 +128,11 @@ class SharedTraces:
 
 def as_lattices(model: str, subjects: Sequence[str], fits: Sequence[Posterior]) -> Lattices:
     """Return the lattices of a cohort as a run folder keeps them: cut off far below the highest node, and rounded."""
+    of_evidence: Any = {name: np.array([getattr(fit, name) for fit in fits]) for name in EVIDENCE}
     return Lattices(
         model=model,
         subjects=tuple(subjects),
         axes=fits[0].axes,
         log_likelihood=np.stack([rounded(fit.log_likelihood) for fit in fits]),
-        log_evidence=np.array([fit.log_evidence for fit in fits]),
-        log_evidence_error=np.array([fit.log_evidence_error for fit in fits]),
-        log_evidence_bias=np.array([fit.log_evidence_bias for fit in fits]),
+        **of_evidence,
     )

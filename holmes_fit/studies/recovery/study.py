@@ -186,17 +186,13 @@ def _calibrate_groups(
     setup: RecoverySetup, run: Run, workers: int | None, dask: str | None, tally: Tally
 ) -> pd.DataFrame | None:
     folder = run.root / GROUPS
-    if setup.groups is None:
-        return _groups_of_before(setup, folder) if (folder / MANIFEST).exists() else None
+    if setup.groups is None:  # those that were asked for when the same study was made before, if all of them are there
+        if not (folder / MANIFEST).exists() or (own := read_run(folder)).progress().missing:
+            return None
+        return group_ranks(GroupSetup(next(iter(setup.fits.values())), 0), own)
     with setup.groups.open(folder) as own:
         carry_out_groups(setup.groups, own, workers=workers, dask=dask, done=tally.one)
         return group_ranks(setup.groups, own)
-
-
-def _groups_of_before(setup: RecoverySetup, folder: Path) -> pd.DataFrame | None:
-    """Return the ranks of groups that were asked for when the same study was made before, if all of them are there."""
-    own = read_run(folder)
-    return None if own.progress().missing else group_ranks(GroupSetup(next(iter(setup.fits.values())), 0), own)
 
 
 def write_tables(

@@ -132,7 +132,6 @@ def _drawn_values(setup: Setup, person: Person, model: Model) -> dict[str, float
 
 
 def _answered(setup: Setup, person: Person, model: Model, values: Mapping[str, float]) -> pd.DataFrame:
-    """Return one person's trials with their choices."""
     protocol = setup.protocol
     trials = generate_trials(protocol, _rng(setup, person, "trials"))
     trials["subject"] = person.name
@@ -140,7 +139,9 @@ def _answered(setup: Setup, person: Person, model: Model, values: Mapping[str, f
         trials[GROUP] = person.group
     if SOURCE not in trials and SOURCE not in protocol.required_columns:
         trials[SOURCE] = "simulated"
-    is_missed = _missed(setup, person, len(trials))
+    luck = _rng(setup, person, "missed").random(len(trials))
+    is_missed = luck < setup.missed
+    is_missed[np.argmax(luck)] = False  # makes a difference only if all were missed
     trials["outcome"] = trials["outcome"].astype("Int8")
     if protocol.columns.correct is not None:  # such a file cannot tell the outcome of a trial without an answer
         trials["feedback"] = trials["feedback"] & ~is_missed
@@ -150,13 +151,6 @@ def _answered(setup: Setup, person: Person, model: Model, values: Mapping[str, f
     chosen = simulated_choices(model, values, learners, setup.observer, setup.seed, f"simulate/{person.number}")
     trials["choice"] = pd.arrays.IntegerArray(chosen, is_missed)
     return trials
-
-
-def _missed(setup: Setup, person: Person, n_trials: int) -> NDArray[np.bool_]:
-    luck = _rng(setup, person, "missed").random(n_trials)
-    missed = luck < setup.missed
-    missed[np.argmax(luck)] = False  # makes a difference only if all were missed
-    return missed
 
 
 def simulated_choices(
