@@ -18,18 +18,8 @@ TAKEN_SECONDS = 10
 POOLS_OWN_THREAD = "ExecutorManagerThread"  # as loky and the standard library call it
 # What numerical libraries read when they start. Workers share the cores, so none of them may use more than one, and
 # results do not depend on how a library splits its sums.
-ONE_THREAD = dict.fromkeys(
-    (
-        "BLIS_NUM_THREADS",
-        "MKL_NUM_THREADS",
-        "NUMBA_NUM_THREADS",
-        "NUMEXPR_NUM_THREADS",
-        "OMP_NUM_THREADS",
-        "OPENBLAS_NUM_THREADS",
-        "VECLIB_MAXIMUM_THREADS",
-    ),
-    "1",
-)
+LIBRARIES = ("BLIS_NUM", "MKL_NUM", "NUMBA_NUM", "NUMEXPR_NUM", "OMP_NUM", "OPENBLAS_NUM", "VECLIB_MAXIMUM")
+ONE_THREAD = {f"{library}_THREADS": "1" for library in LIBRARIES}
 
 
 @contextmanager
