@@ -72,7 +72,9 @@ class Observer:
         for name in ("particles", "max_depth", "max_branches"):
             check_count(name, getattr(self, name), problems)
         for name, kinds in (("resampling", Resampling), ("branch_counts", BranchCounts), ("sticky_by", StickyBy)):
-            check_word(name, getattr(self, name), get_args(kinds), problems)
+            value, words = getattr(self, name), get_args(kinds)
+            if not isinstance(value, str) or value not in words:
+                problems.add(f"argument {name}", value, " or ".join(map(repr, words)))
         problems.raise_if_any()
 
 
@@ -331,12 +333,6 @@ def check_count(name: str, value: object, problems: Problems, least: int = 1) ->
     """Check that an argument is a whole number, at least ``least``."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least or value > NO_LIMIT:
         problems.add(f"argument {name}", value, f"a whole number from {least} to {NO_LIMIT}")
-
-
-def check_word(name: str, value: object, words: tuple[str, ...], problems: Problems) -> None:
-    """Check that an argument is one of a few words."""
-    if not isinstance(value, str) or value not in words:
-        problems.add(f"argument {name}", value, " or ".join(map(repr, words)))
 
 
 def is_number(value: object) -> bool:

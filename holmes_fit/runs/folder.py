@@ -143,13 +143,8 @@ def open_run(root: str | os.PathLike[str], *, identity: JSON, about: JSON, keys:
     """Make a run folder, or open one to go on with it; no other process can open it meanwhile.
 
     ``identity`` is everything that results depend on, in nested dictionaries of JSON; ``about`` is kept from the first
-    time; ``keys`` are those of all the records that make the run complete, in any order.
-
-    Raises
-    ------
-    InputError
-        If the folder holds something else, a run of something else (everything that differs is named), or another
-        process is at work in it.
+    time; ``keys`` are those of all the records that make the run complete, in any order. A folder is refused that holds
+    something else, or a run of something else (everything that differs is named), or in which another process works.
     """
     folder = _folder("out", root)
     wanted = new_manifest(identity, about, tuple(keys))
