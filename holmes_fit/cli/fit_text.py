@@ -93,9 +93,6 @@ def failures_text(failures: pd.DataFrame) -> Iterator[str]:
         yield f"  and {len(failures) - LISTED} more, in failures.csv"
 
 
-# --- status
-
-
 def how_to_go_on(run: Run) -> str:
     """Return the command with which the run was begun; nothing if it was begun in Python.
 

@@ -6,7 +6,7 @@ import errno
 import os
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -120,11 +120,9 @@ class Run:
             where = f"run {_shown(self.root)}, table {plain(name)}"
             raise InputError([Problem(where, seen, "a table of a complete run")]) from error
 
-    @contextmanager
-    def writing(self, name: str) -> Iterator[Path]:
+    def writing(self, name: str) -> AbstractContextManager[Path]:
         """Give a temporary file that takes the place of a file of the run if all goes well."""
-        with _replacing(self.path(name)) as temporary:
-            yield temporary
+        return _replacing(self.path(name))
 
     def path(self, name: str) -> Path:
         """Return the path of a file of the run."""

@@ -171,9 +171,9 @@ def allowed_populations(parameter: Parameter) -> str:
 def _parsed(value: object) -> Distribution | None:
     if isinstance(value, str):
         kind, colon, numbers = value.strip().rpartition(":")
-        values = [_number(text) for text in numbers.split(",")]
-        given = [number for number in values if number is not None]
-        if len(given) != len(values):
+        try:
+            given = [float(text) for text in numbers.split(",")]
+        except ValueError:
             return None
         if not colon and len(given) == 1:
             return Distribution("fixed", given[0])
@@ -182,13 +182,6 @@ def _parsed(value: object) -> Distribution | None:
     if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
         return Distribution("fixed", float(value))
     return None
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
 
 
 def _fits(population: Distribution, parameter: Parameter) -> bool:

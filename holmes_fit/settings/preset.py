@@ -72,9 +72,6 @@ def with_fixed(preset: Preset, values: Mapping[str, float], models: Iterable[Mod
     return Preset.model_validate(changed)
 
 
-# --- From the file to the preset
-
-
 def _checked(table: Mapping[str, Any], file: str) -> Preset:
     """Return the preset of a table, or raise everything that is wrong with it."""
     try:
