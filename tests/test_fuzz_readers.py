@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from holmes_fit._support.errors import InputError
-from holmes_fit._support.study_files import study_folder
+from holmes_fit._support.study_files import shipped_names, study_folder
 from holmes_fit.models.registry import MODELS
-from holmes_fit.settings.preset import load_preset, preset_names
+from holmes_fit.settings.preset import load_preset
 from holmes_fit.trials.cohorts import MISSED, Cohort, build_cohort
 from holmes_fit.trials.protocols.catalogue import protocol_file, protocol_names, read_protocol
 from holmes_fit.trials.protocols.generators import generate_trials
@@ -111,7 +111,7 @@ def test_spoilt_toml_files(name: str) -> None:
             assert protocol.required_columns
 
 
-@pytest.mark.parametrize("name", preset_names())
+@pytest.mark.parametrize("name", shipped_names("fitting"))
 def test_spoilt_presets(name: str, tmp_path: Path) -> None:
     rng = rng_for(f"preset {name}")
     original = (study_folder("fitting") / f"{name}.toml").read_bytes()

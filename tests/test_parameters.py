@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holmes_fit.models import parameters
-from holmes_fit.models.parameters import Parameter
+from holmes_fit.models.parameters import TO_NATURAL, Parameter
 
 RATE = Parameter("rate", 0.05, 5.0, "log", 1.0, "a positive number")
 CHANCE = Parameter("chance", 0.01, 0.99, "logit", 0.5, "a probability")
@@ -115,6 +114,6 @@ def test_definitions_that_contradict_themselves(changes: dict[str, Any], message
 
 
 def test_a_scale_that_does_not_map_back_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parameters, "expit", lambda position: 1 / (1 + np.exp(-1.01 * np.asarray(position))))
+    monkeypatch.setitem(TO_NATURAL, "logit", lambda position: 1 / (1 + np.exp(-1.01 * np.asarray(position))))
     with pytest.raises(ValueError, match="chance: the logit scale does not map back onto itself"):
         Parameter("chance", 0.01, 0.99, "logit", 0.5, "a probability")

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from holmes_fit._support.errors import InputError
-from holmes_fit._support.study_files import study_folder
+from holmes_fit._support.study_files import shipped_names, study_folder
 from holmes_fit.fitting.request import request_fit
 from holmes_fit.models.registry import MODELS
 from holmes_fit.settings.distributions import Distribution
-from holmes_fit.settings.preset import Preset, load_preset, preset_names, with_fixed
+from holmes_fit.settings.preset import Preset, load_preset, with_fixed
 from tests.small_fits import people
 
 HOLMES, FLAT = MODELS["holmes"], MODELS["flat"]
@@ -31,7 +31,7 @@ def problems_of(folder: Path, text: str) -> list[str]:
     return [str(problem) for problem in caught.value.problems]
 
 
-@pytest.mark.parametrize("name", preset_names())
+@pytest.mark.parametrize("name", shipped_names("fitting"))
 @pytest.mark.parametrize("model", MODELS.values(), ids=lambda model: model.name)
 def test_shipped_presets_fit_every_model(name: str, model) -> None:
     preset = load_preset(name)
@@ -53,7 +53,7 @@ def test_quick_differs_only_where_it_says_so() -> None:
         assert nodes < settings["nodes"] if name in ("alpha", "omega") else nodes == settings["nodes"]
 
 
-@pytest.mark.parametrize("name", preset_names())
+@pytest.mark.parametrize("name", shipped_names("fitting"))
 def test_a_preset_survives_json(name: str) -> None:
     preset = load_preset(name)
     assert Preset.model_validate_json(preset.model_dump_json()) == preset

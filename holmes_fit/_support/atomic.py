@@ -21,15 +21,11 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     temporary = target.parent / f".{uuid4().hex}.tmp"
     try:
         yield temporary
-        _flush_to_disk(temporary)
+        with temporary.open("rb+") as file:
+            os.fsync(file.fileno())
         os.replace(temporary, target)
     finally:
         temporary.unlink(missing_ok=True)
-
-
-def _flush_to_disk(path: Path) -> None:
-    with path.open("rb+") as file:
-        os.fsync(file.fileno())
 
 
 def check_outputs(paths: Iterable[Path], force: bool, suffixes: tuple[str, ...] = (".csv",)) -> None:

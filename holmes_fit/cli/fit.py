@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
 import typer
@@ -56,10 +57,8 @@ def fit(
             out,
             preset=preset,
             fix=options.fixed_values(fix),
-            seed=work.seed,
             observer=filters.observer(),
-            workers=work.workers,
-            dask=work.dask,
+            **asdict(work),
             progress=watcher,
         )
     except WorkLost as error:  # the others are done

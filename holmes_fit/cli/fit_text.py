@@ -42,7 +42,7 @@ def ending(fits: Fits, summary: pd.DataFrame) -> Iterator[str]:
     if len(summary):
         yield from _table_lines(summary, evidence_errors(fits.models))
         yield ""
-    yield from _warning_lines(summary)
+        yield from _warning_lines(summary)
     if fits.label:
         yield f"This is {fits.label}"
     yield f"Tables are in {plain(str(fits.folder), limit=300)}: fits.csv has the parameters, models.csv the evidence."
@@ -69,8 +69,6 @@ def _table_lines(summary: pd.DataFrame, errors: Mapping[str, float]) -> Iterator
 
 
 def _warning_lines(summary: pd.DataFrame) -> Iterator[str]:
-    if not len(summary):
-        return
     yield (
         "alpha, omega: medians over people. log evidence: the sum over people with its Monte Carlo error; higher is "
         "better."
@@ -93,9 +91,6 @@ def failures_text(failures: pd.DataFrame) -> Iterator[str]:
         yield f"  {plain(str(row.subject))} with {row.model}: {plain(str(row.reason), limit=300)}"
     if len(failures) > LISTED:
         yield f"  and {len(failures) - LISTED} more, in failures.csv"
-
-
-# --- status
 
 
 def how_to_go_on(run: Run) -> str:

@@ -57,14 +57,7 @@ Data = Annotated[
     list[Path], typer.Argument(metavar="DATA", show_default=False, help="A CSV file, several, or a folder of them.")
 ]
 ProtocolName = Annotated[
-    str,
-    option(
-        "P",
-        "A shipped protocol, or the path of a TOML.",
-        "--protocol",
-        complete=PROTOCOLS,
-        show_default=False,
-    ),
+    str, option("P", "A shipped protocol, or the path of a TOML.", "--protocol", complete=PROTOCOLS, show_default=False)
 ]
 Model = Annotated[str, option("NAME", "The model.", complete=complete_model)]
 Models = Annotated[str, option("NAME,...", "The models.", complete=complete_models)]

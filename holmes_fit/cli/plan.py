@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -51,9 +52,7 @@ def plan(
         models=options.names_in(models) or (),
         people=people,
         preset=preset,
-        seed=work.seed,
-        workers=work.workers,
-        dask=work.dask,
+        **asdict(work),
         progress=LongWork(say, folder, plan_beginning, work),
     )
     say.found(

@@ -43,9 +43,7 @@ def show(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="NAME",
-            help="A shipped protocol, or the path of a TOML.",
-            autocompletion=options.shipped("protocols"),
+            metavar="NAME", help="A shipped protocol, or the path of a TOML.", autocompletion=options.PROTOCOLS
         ),
     ],
     picture: Annotated[Path | None, option("FILE", "Also draw the design: a .png, .pdf or .svg file.")] = None,

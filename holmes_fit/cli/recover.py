@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -103,10 +103,8 @@ def recover(
         preset=preset,
         fix=options.fixed_values(fix),
         population=population,
-        seed=work.seed,
         observer=None if from_run is not None else observer,
-        workers=work.workers,
-        dask=work.dask,
+        **asdict(work),
         progress=watcher,
     )
     about: dict[str, object] = {"words": in_words(study), "folder": folder, "label": study.label}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -58,12 +57,6 @@ def report(
         say.wrote(*(path for path in written if path not in pdfs), silently=True)
     data = read_data(run, recovery=recovery)
     words = headlines(data)
-    say.found("\n".join([*words, _where(pdfs, data.label)]), words=words, label=data.label)
-
-
-def _where(pdfs: Sequence[Path], label: str) -> str:
-    """Say where the report is, and whether it is more than a first look."""
     names = ", ".join(plain(str(path), limit=300) for path in pdfs)
-    return (
-        f"The {'report' if len(pdfs) == 1 else 'reports'}{', a first look,' if label else ''} can be read in {names}."
-    )
+    what = f"{'report' if len(pdfs) == 1 else 'reports'}{', a first look,' if data.label else ''}"
+    say.found([*words, f"The {what} can be read in {names}."], words=words, label=data.label)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,6 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit
 
 Scale = Literal["log", "logit", "identity"]
+Transform = Callable[[ArrayLike], NDArray[np.float64]]
+
+TO_SCALE: dict[Scale, Transform] = {"log": np.log, "logit": logit, "identity": np.asarray}
+TO_NATURAL: dict[Scale, Transform] = {"log": np.exp, "logit": expit, "identity": np.asarray}
 
 SMALLEST, LARGEST = 1e-12, 1e12  # beyond these, a positive parameter is lost in rounding
 
@@ -37,9 +42,6 @@ class Parameter:
             raise ValueError(f"{self.name}: needs low <= default <= high, has {self.low}, {self.default}, {self.high}")
         if not (self.accepts(self.low) and self.accepts(self.high)):
             raise ValueError(f"{self.name}: bounds {self.low} and {self.high} lie outside the {self.scale} scale")
-        self._check_inverse()
-
-    def _check_inverse(self) -> None:
         inside = self.to_natural(np.linspace(self.to_scale(self.low), self.to_scale(self.high), 33))
         back = self.to_natural(self.to_scale(inside))
         if not np.allclose(back, inside, rtol=1e-9, atol=0.0):
@@ -47,15 +49,11 @@ class Parameter:
 
     def to_scale(self, value: ArrayLike) -> NDArray[np.float64]:
         """Map natural values onto the scale of search."""
-        if self.scale == "identity":
-            return np.asarray(value, dtype=np.float64)
-        return np.asarray(np.log(value) if self.scale == "log" else logit(value))
+        return np.asarray(TO_SCALE[self.scale](value), dtype=np.float64)
 
     def to_natural(self, position: ArrayLike) -> NDArray[np.float64]:
         """Map positions on the scale of search back to natural values."""
-        if self.scale == "identity":
-            return np.asarray(position, dtype=np.float64)
-        return np.asarray(np.exp(position) if self.scale == "log" else expit(position))
+        return np.asarray(TO_NATURAL[self.scale](position), dtype=np.float64)
 
     def accepts(self, value: float) -> bool:
         """Say whether the model can be computed at this value, inside the bounds of search or not."""

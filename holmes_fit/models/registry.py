@@ -72,7 +72,9 @@ class Observer:
         for name in ("particles", "max_depth", "max_branches"):
             check_count(name, getattr(self, name), problems)
         for name, kinds in (("resampling", Resampling), ("branch_counts", BranchCounts), ("sticky_by", StickyBy)):
-            check_word(name, getattr(self, name), get_args(kinds), problems)
+            value, words = getattr(self, name), get_args(kinds)
+            if not isinstance(value, str) or value not in words:
+                problems.add(f"argument {name}", value, " or ".join(map(repr, words)))
         problems.raise_if_any()
 
 
@@ -277,7 +279,7 @@ UNSAID: Mapping[str, str | bool] = {
 def descriptions(models: Iterable[Model]) -> dict[str, dict[str, dict[str, object]]]:
     """Return what people are told of models and of their parameters, for the manifest of a run."""
     listed = list(models)
-    parameters = {each.name: each for one in listed for each in _all_parameters(one)}
+    parameters = {each.name: each for one in listed for each in parameters_of(one)}
     return {
         "models": {
             one.name: {"label": one.label, **{name: getattr(one, name, other) for name, other in UNSAID.items()}}
@@ -287,7 +289,8 @@ def descriptions(models: Iterable[Model]) -> dict[str, dict[str, dict[str, objec
     }
 
 
-def _all_parameters(model: Model) -> tuple[Parameter, ...]:
+def parameters_of(model: Model) -> tuple[Parameter, ...]:
+    """Return the parameters of learning and responding that a model has."""
     return (*model.parameters, *response_parameters(model.predicts_choices))
 
 
@@ -312,24 +315,24 @@ def find_model(name: str) -> Model:
 def check_values(model: Model, values: Mapping[str, float], problems: Problems) -> None:
     """Check parameter values against a model: known names, numbers that it can be computed at."""
     known = {parameter.name: parameter for parameter in model.parameters}
+    check_known("argument", values, known, f"the parameters of {model.name}", problems)
+
+
+def check_known(
+    what: str, values: Mapping[str, float], known: Mapping[str, Parameter], allowed: str, problems: Problems
+) -> None:
+    """Check that values are of known parameters, and can be computed at."""
     for name, value in values.items():
         if name not in known:
-            allowed = f"the parameters of {model.name}: {', '.join(known)}"
-            problems.add(f"argument {name}", value, allowed, nearest(name, known))
+            problems.add(f"{what} {name}", value, f"{allowed}: {', '.join(known)}", nearest(name, known))
         elif not is_number(value) or not known[name].accepts(value):
-            problems.add(f"argument {name}", value, known[name].allowed)
+            problems.add(f"{what} {name}", value, known[name].allowed)
 
 
 def check_count(name: str, value: object, problems: Problems, least: int = 1) -> None:
     """Check that an argument is a whole number, at least ``least``."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least or value > NO_LIMIT:
         problems.add(f"argument {name}", value, f"a whole number from {least} to {NO_LIMIT}")
-
-
-def check_word(name: str, value: object, words: tuple[str, ...], problems: Problems) -> None:
-    """Check that an argument is one of a few words."""
-    if not isinstance(value, str) or value not in words:
-        problems.add(f"argument {name}", value, " or ".join(map(repr, words)))
 
 
 def is_number(value: object) -> bool:

@@ -22,7 +22,7 @@ from holmes_fit.models.registry import (
     check_values,
     find_model,
 )
-from holmes_fit.trials.observations import Observations, observations_from_matrix
+from holmes_fit.trials.observations import observations_from_matrix
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,22 +91,14 @@ def trace(
     True
     """
     problems = Problems()
-    observations: Observations | None = None
-    observer: Observer | None = None
-    try:
+    with problems.collected():
         observations = observations_from_matrix(X, outcome, feedback, length_normalized)
-    except InputError as error:
-        problems.found.extend(error.problems)
-    try:
+    with problems.collected():
         observer = Observer(particles, resampling, branch_counts, sticky_by, max_depth, max_branches)
-    except InputError as error:
-        problems.found.extend(error.problems)
     if not isinstance(learner, str):
         problems.add("argument learner", learner, "a text")
     of_causes = {"alpha": alpha, "omega": omega}
     chosen, values = _checked(model, parameters, replicates, seed, problems, of_causes)
-    assert observations is not None
-    assert observer is not None
 
     from holmes_fit.models.filters.draws import stream_key
 

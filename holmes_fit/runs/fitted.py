@@ -93,13 +93,7 @@ class FittedRun:
         return PeopleDraws(tuple(found), names, np.stack(list(found.values())))
 
     def fits(self, model: str, leave_out: Collection[str] = ()) -> dict[str, Record]:
-        """Return the record of everyone but those who are left out.
-
-        Raises
-        ------
-        InputError
-            If the run has no such model or no such people, is not complete, or someone could not be fitted.
-        """
+        """Return the record of everyone but those who are left out, if it is complete and all could be fitted."""
         problems = Problems()
         self.check_model(model, problems)
         records = self.records(model)

@@ -6,7 +6,7 @@ import errno
 import os
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -120,11 +120,9 @@ class Run:
             where = f"run {_shown(self.root)}, table {plain(name)}"
             raise InputError([Problem(where, seen, "a table of a complete run")]) from error
 
-    @contextmanager
-    def writing(self, name: str) -> Iterator[Path]:
+    def writing(self, name: str) -> AbstractContextManager[Path]:
         """Give a temporary file that takes the place of a file of the run if all goes well."""
-        with _replacing(self.path(name)) as temporary:
-            yield temporary
+        return _replacing(self.path(name))
 
     def path(self, name: str) -> Path:
         """Return the path of a file of the run."""
@@ -143,13 +141,8 @@ def open_run(root: str | os.PathLike[str], *, identity: JSON, about: JSON, keys:
     """Make a run folder, or open one to go on with it; no other process can open it meanwhile.
 
     ``identity`` is everything that results depend on, in nested dictionaries of JSON; ``about`` is kept from the first
-    time; ``keys`` are those of all the records that make the run complete, in any order.
-
-    Raises
-    ------
-    InputError
-        If the folder holds something else, a run of something else (everything that differs is named), or another
-        process is at work in it.
+    time; ``keys`` are those of all the records that make the run complete, in any order. A folder is refused that holds
+    something else, or a run of something else (everything that differs is named), or in which another process works.
     """
     folder = _folder("out", root)
     wanted = new_manifest(identity, about, tuple(keys))

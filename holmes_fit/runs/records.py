@@ -24,6 +24,7 @@ DIGEST = "record_sha256"
 RESERVED = (HEADER, DIGEST, "file", "allow_pickle")
 
 SLUG_LENGTH = 40
+DEVICE = re.compile(r"con|prn|aux|nul|(com|lpt)[0-9]", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -41,21 +42,16 @@ class Record:
 def file_of(key: Key) -> PurePosixPath:
     """Return the name of the file of a record: readable, safe on every file system, and different for every key."""
     digest = hashlib.sha256(json.dumps(list(key)).encode()).hexdigest()[:16]
-    *folders, name = [_slug(part) for part in key]
+    *parts, name = [_slug(part) for part in key]
     # Windows has no folder called "con" or "nul", and every part may be such a name.
-    return PurePosixPath(
-        *(f"{folder}_" if _is_device(folder) else folder for folder in folders), f"{name}-{digest}.npz"
-    )
+    folders = [f"{part}_" if DEVICE.fullmatch(part) else part for part in parts]
+    return PurePosixPath(*folders, f"{name}-{digest}.npz")
 
 
 def _slug(text: str) -> str:
     """Return what can be read of a text in safe characters; it may be the same for two texts, but it is never empty."""
     ascii_only = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
     return re.sub(r"[^A-Za-z0-9_]+", "-", ascii_only).strip("-")[:SLUG_LENGTH] or "_"
-
-
-def _is_device(name: str) -> bool:
-    return re.fullmatch(r"con|prn|aux|nul|(com|lpt)[0-9]", name, re.IGNORECASE) is not None
 
 
 def to_bytes(record: Record) -> bytes:

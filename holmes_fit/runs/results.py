@@ -29,9 +29,6 @@ class RunResults:
         """What a reader must be told about all of the results; empty if nothing."""
         return str(self.run.manifest.about.get("label", ""))
 
-    def _table(self, name: str) -> pd.DataFrame:
-        return self.run.read_table(name)
-
 
 class StoredTable:
     """A table of a run folder, as an attribute of its results that is read when it is asked for."""

@@ -6,16 +6,14 @@ The same texts say how simulated people differ and what a fit holds likely befor
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, logit
 
 from holmes_fit._support.errors import Problems
-from holmes_fit.models.parameters import Parameter, Scale
+from holmes_fit.models.parameters import TO_NATURAL, TO_SCALE, Parameter, Scale
 
 Kind = Literal["fixed", "lognormal", "logitnormal", "normal", "uniform", "loguniform"]
 
@@ -44,10 +42,6 @@ HOME: dict[Kind, Scale] = {"lognormal": "log", "loguniform": "log", "logitnormal
 WIDEST = 5.0  # SDs beyond that only make draws that no computer can hold
 DIGITS = 6  # of a drawn value; the truth is then what its file says, to the last digit
 
-Transform = Callable[[ArrayLike], NDArray[np.float64]]
-_TO_HOME: dict[Scale, Transform] = {"log": np.log, "logit": logit, "identity": np.asarray}
-_TO_NATURAL: dict[Scale, Transform] = {"log": np.exp, "logit": expit, "identity": np.asarray}
-
 
 @dataclass(frozen=True)
 class Distribution:
@@ -69,9 +63,9 @@ class Distribution:
         """Return the same distribution, so many times as wide about its centre, on the scale where it is at home."""
         if self.kind in NORMAL:
             return replace(self, second=factor * self.second)
-        low, high = (float(_TO_HOME[self.home](end)) for end in (self.first, self.second))
+        low, high = (float(TO_SCALE[self.home](end)) for end in (self.first, self.second))
         centre, half = (low + high) / 2, factor * (high - low) / 2
-        first, second = (float(_TO_NATURAL[self.home](end)) for end in (centre - half, centre + half))
+        first, second = (float(TO_NATURAL[self.home](end)) for end in (centre - half, centre + half))
         return replace(self, first=first, second=second)
 
     def draw(self, rng: np.random.Generator) -> float:
@@ -79,7 +73,7 @@ class Distribution:
         return self.first if self.kind == "fixed" else float(f"{self._drawn(rng):.{DIGITS}g}")
 
     def _drawn(self, rng: np.random.Generator) -> float:
-        to_home, to_natural = _TO_HOME[self.home], _TO_NATURAL[self.home]
+        to_home, to_natural = TO_SCALE[self.home], TO_NATURAL[self.home]
         if self.kind in NORMAL:
             return float(to_natural(rng.normal(to_home(self.first), self.second)))
         return float(to_natural(rng.uniform(to_home(self.first), to_home(self.second))))
@@ -87,7 +81,7 @@ class Distribution:
     def draw_between(self, low: float, high: float, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
         """Return ``n`` values of the distribution cut off at ``low`` and ``high``, one uniform for each."""
         at_home = self._cut(low, high).ppf(rng.random(n))
-        return np.clip(_TO_NATURAL[self.home](at_home), low, high)
+        return np.clip(TO_NATURAL[self.home](at_home), low, high)
 
     def log_density(self, value: ArrayLike, scale: Scale, low: float, high: float) -> NDArray[np.float64]:
         """Return the log density on a scale, cut off at ``low`` and ``high`` and normalised between them.
@@ -95,7 +89,7 @@ class Distribution:
         With the scale ``"log"``, it integrates to 1 over the logarithm of the value.
         """
         natural = np.asarray(value, dtype=np.float64)
-        at_home = self._cut(low, high).logpdf(_TO_HOME[self.home](natural))
+        at_home = self._cut(low, high).logpdf(TO_SCALE[self.home](natural))
         # Change of variables: dP/dscale = dP/dhome x (dhome/dvalue) / (dscale/dvalue).
         return np.asarray(at_home + _log_slope(self.home, natural) - _log_slope(scale, natural))
 
@@ -111,7 +105,7 @@ class Distribution:
         """Return SciPy's distribution over the values on the scale at home, between the natural bounds."""
         from scipy import stats  # takes a third of a second to load, and simulations never need it
 
-        to_home = _TO_HOME[self.home]
+        to_home = TO_SCALE[self.home]
         if self.kind in NORMAL:
             centre = to_home(self.first)
             ends = [(to_home(bound) - centre) / self.second for bound in (low, high)]
@@ -177,9 +171,9 @@ def allowed_populations(parameter: Parameter) -> str:
 def _parsed(value: object) -> Distribution | None:
     if isinstance(value, str):
         kind, colon, numbers = value.strip().rpartition(":")
-        values = [_number(text) for text in numbers.split(",")]
-        given = [number for number in values if number is not None]
-        if len(given) != len(values):
+        try:
+            given = [float(text) for text in numbers.split(",")]
+        except ValueError:
             return None
         if not colon and len(given) == 1:
             return Distribution("fixed", given[0])
@@ -188,13 +182,6 @@ def _parsed(value: object) -> Distribution | None:
     if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
         return Distribution("fixed", float(value))
     return None
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
 
 
 def _fits(population: Distribution, parameter: Parameter) -> bool:

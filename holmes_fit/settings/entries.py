@@ -9,8 +9,7 @@ from typing import Any
 
 from holmes_fit._support.errors import Problems, Quoted, nearest
 from holmes_fit.models.parameters import Parameter
-from holmes_fit.models.registry import Model
-from holmes_fit.models.responses import response_parameters
+from holmes_fit.models.registry import Model, parameters_of
 from holmes_fit.settings.distributions import NORMAL, Distribution, parse_prior
 from holmes_fit.settings.spaces import FreeParameter, Space
 from holmes_fit.settings.tables import ParameterSettings, overlaid
@@ -20,11 +19,6 @@ NODES = 12  # along an axis, where a preset gives no number
 
 Key = tuple[str, ...]
 Settings = Mapping[str, ParameterSettings]
-
-
-def parameters_of(model: Model) -> tuple[Parameter, ...]:
-    """Return the parameters of learning and responding that a model has."""
-    return (*model.parameters, *response_parameters(model.predicts_choices))
 
 
 def space_of(everywhere: Settings, here: Settings, model: Model, file: str, problems: Problems) -> Space | None:
@@ -57,13 +51,7 @@ class _Entry:
     """All that a preset says about one parameter of one model."""
 
     def __init__(
-        self,
-        everywhere: Settings,
-        here: Settings,
-        model: Model,
-        parameter: Parameter,
-        file: str,
-        problems: Problems,
+        self, everywhere: Settings, here: Settings, model: Model, parameter: Parameter, file: str, problems: Problems
     ):
         self.parameter = parameter
         self.model = model

@@ -10,9 +10,9 @@ from pydantic import BaseModel, Field, ValidationError
 from pydantic_core import ErrorDetails
 
 from holmes_fit._support.errors import InputError, Problem, Problems, nearest, shown
-from holmes_fit._support.study_files import find_toml, read_toml, shipped_names
-from holmes_fit.models.registry import MODELS, Model, is_number
-from holmes_fit.settings.entries import parameters_of, space_of
+from holmes_fit._support.study_files import find_toml, read_toml
+from holmes_fit.models.registry import MODELS, Model, check_known, parameters_of
+from holmes_fit.settings.entries import space_of
 from holmes_fit.settings.pooling import PoolingSettings
 from holmes_fit.settings.spaces import Space
 from holmes_fit.settings.tables import (
@@ -48,11 +48,6 @@ class Preset(Part):
         return space
 
 
-def preset_names() -> tuple[str, ...]:
-    """Return the names of the presets that come with the package, in alphabetical order."""
-    return shipped_names("fitting")
-
-
 def load_preset(name_or_path: str | Path) -> Preset:
     """Read a preset."""
     path = find_toml(name_or_path, "fitting", "preset")
@@ -65,12 +60,7 @@ def with_fixed(preset: Preset, values: Mapping[str, float], models: Iterable[Mod
     fitted = tuple(MODELS.values() if models is None else models)
     known = {parameter.name: parameter for model in fitted for parameter in parameters_of(model)}
     problems = Problems()
-    for name, value in values.items():
-        if name not in known:
-            allowed = f"a parameter of the models {', '.join(model.name for model in fitted)}: {', '.join(known)}"
-            problems.add(f"fix {name}", value, allowed, nearest(name, known))
-        elif not is_number(value) or not known[name].accepts(value):
-            problems.add(f"fix {name}", value, known[name].allowed)
+    check_known("fix", values, known, f"a parameter of the models {', '.join(each.name for each in fitted)}", problems)
     problems.raise_if_any()
     table = preset.model_dump(exclude_none=True)
     fixed = {name: {"fixed": float(value)} for name, value in values.items()}
@@ -80,9 +70,6 @@ def with_fixed(preset: Preset, values: Mapping[str, float], models: Iterable[Mod
     }
     changed = {**table, "parameters": overlaid(table["parameters"], fixed), "models": of_models}
     return Preset.model_validate(changed)
-
-
-# --- From the file to the preset
 
 
 def _checked(table: Mapping[str, Any], file: str) -> Preset:
@@ -150,10 +137,5 @@ def _problem_of(detail: ErrorDetails, file: str) -> Problem:
 
 
 def _table_at(keys: list[str]) -> type[BaseModel]:
-    tables: dict[str, type[BaseModel]] = {
-        "likelihood": LikelihoodSettings,
-        "search": SearchSettings,
-        "posterior": PosteriorSettings,
-        "pooling": PoolingSettings,
-    }
-    return tables.get(keys[0], ParameterSettings) if keys else Preset
+    table = Preset.model_fields[keys[0]].annotation if keys else Preset
+    return table if isinstance(table, type) and issubclass(table, BaseModel) else ParameterSettings

@@ -87,14 +87,10 @@ class Space:
     tied: Mapping[str, str]  # by name, the free parameter whose natural value another one shares
 
     def __post_init__(self) -> None:
-        for axes, parameters in ((self.learning, self._of_model), (self.response, self._of_response)):
+        for axes, parameters in ((self.learning, self.model.parameters), (self.response, self._of_response)):
             names = [parameter.name for parameter in parameters]
             free = [axis.name for axis in axes]
-            own = [
-                *free,
-                *(name for name in names if name in self.fixed),
-                *(name for name in names if name in self.tied),
-            ]
+            own = [*free, *(name for given in (self.fixed, self.tied) for name in names if name in given)]
             if sorted(own) != sorted(names):
                 raise ValueError(f"{self.model.name}: each of {names} must be free, fixed or tied, once; has {own}")
             strangers = [name for name in names if name in self.tied and self.tied[name] not in free]
@@ -107,16 +103,12 @@ class Space:
         return self.learning + self.response
 
     @property
-    def _of_model(self) -> tuple[Parameter, ...]:
-        return self.model.parameters
-
-    @property
     def _of_response(self) -> tuple[Parameter, ...]:
         return response_parameters(self.model.predicts_choices)
 
     def model_values(self, learning: Values) -> dict[str, float]:
         """Return the natural values of all parameters of the model."""
-        return self._complete(self._of_model, self.learning, learning)
+        return self._complete(self.model.parameters, self.learning, learning)
 
     def response_values(self, response: Values) -> dict[str, float]:
         """Return the natural values of all parameters of the response rule, as :meth:`model_values` does."""

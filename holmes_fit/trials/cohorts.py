@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -52,7 +51,6 @@ def build_cohort(
     protocol: Protocol,
     subjects: pd.DataFrame | None = None,
     exclusions: pd.DataFrame | None = None,
-    notes: Iterable[str] = (),
 ) -> Cohort:
     """Encode a tidy trial table, checked, in the order of the trials within each learner.
 
@@ -74,7 +72,6 @@ def build_cohort(
         learners=tuple(learners),
         subjects=trials[["subject"]].drop_duplicates(ignore_index=True) if subjects is None else subjects,
         exclusions=pd.DataFrame(columns=list(EXCLUSION_COLUMNS)) if exclusions is None else exclusions,
-        notes=tuple(notes),
     )
 
 
@@ -125,15 +122,6 @@ def in_tidy_order(trials: pd.DataFrame, protocol: Protocol) -> pd.DataFrame:
         parts = {name: trials[name].to_numpy(dtype=object) for name in protocol.columns.restart}
         trials["restart"] = pd.array(restart_labels(parts, len(trials)), dtype="str")
     types = {"choice": "Int8", "outcome": "Int8", "feedback": "bool", "trial": "int64"}
-    first = [
-        "subject",
-        "restart",
-        "trial",
-        "choice",
-        "outcome",
-        "feedback",
-        *protocol.columns.restart,
-        *protocol.features,
-    ]
-    order = dict.fromkeys([*first, *trials.columns])
+    first = ("subject", "restart", "trial", "choice", "outcome", "feedback")
+    order = dict.fromkeys([*first, *protocol.columns.restart, *protocol.features, *trials.columns])
     return trials[list(order)].astype(types)

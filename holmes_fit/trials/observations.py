@@ -75,11 +75,8 @@ def _as_array(value: ArrayLike, name: str, problems: Problems) -> NDArray[np.gen
 def _is_trials_by_features(matrix: NDArray[np.generic], problems: Problems) -> bool:
     fits = matrix.ndim == 2 and 1 <= matrix.shape[0] <= MAX_TRIALS and matrix.shape[1] >= 1
     if not fits:
-        problems.add(
-            "argument X",
-            Quoted(f"shape {matrix.shape}"),
-            f"trials x features, 1 to {MAX_TRIALS} trials and a column each",
-        )
+        allowed = f"trials x features, 1 to {MAX_TRIALS} trials and a column each"
+        problems.add("argument X", Quoted(f"shape {matrix.shape}"), allowed)
     return fits
 
 

@@ -111,11 +111,7 @@ class TableBuilder:
         self._line_parts: list[NDArray[np.int32]] = []
         self._numbers: dict[str, defaultdict[str, int]] = {}
         self._code_parts: dict[str, list[NDArray[np.int32]]] = {}
-        self._rows = 0
-
-    @property
-    def rows(self) -> int:
-        return self._rows
+        self.rows = 0
 
     def start_file(self, name: str) -> None:
         self._files.append(name)
@@ -126,7 +122,7 @@ class TableBuilder:
         for name in header:
             if name not in self._numbers:
                 self._numbers[name] = _numbering()
-                self._code_parts[name] = [_absent(self._rows)]
+                self._code_parts[name] = [_absent(self.rows)]
         for name, cells in zip(header, zip(*rows, strict=True), strict=True):
             number = self._numbers[name].__getitem__
             self._code_parts[name].append(np.fromiter(map(number, cells), np.int32, count=n))
@@ -134,7 +130,7 @@ class TableBuilder:
             self._code_parts[name].append(_absent(n))
         self._file_parts.append(np.full(n, len(self._files) - 1, dtype=np.int32))
         self._line_parts.append(np.array(lines, dtype=np.int32))
-        self._rows += n
+        self.rows += n
 
     def table(self) -> TextTable:
         columns = {

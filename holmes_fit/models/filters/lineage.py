@@ -73,18 +73,10 @@ def _majority(nodes: NDArray[np.int32]) -> NDArray[np.int32]:
 
 
 def tree_table(history: History, observations: Observations, cue_names: Sequence[str] | None = None) -> pd.DataFrame:
-    """Return the tree of the surviving particles, a row a node, parents before children.
+    """Return the tree of the surviving particles, a row a node, parents before children; node 0 is the root.
 
-    Columns
-    -------
-    node, parent, level, branch
-        The node, the one above it (0 is the root), and its place.
-    visits, leaf_visits
-        Trials whose path goes through the node, and ends there: mean over particles.
-    outcome_rate
-        Share of outcomes among those trials, where the outcome was shown; missing where it never was.
-    one column a cue
-        Share of those trials on which the cue was present.
+    ``visits`` and ``leaf_visits`` are the trials whose path goes through a node, and ends there: means over particles.
+    Rates are shares of those trials: of outcomes where one was shown, missing where none was, and of each cue.
     """
     import pandas as pd
 

@@ -73,7 +73,7 @@ def weigh_products(feedback, n_successors, successors):
 
 @step
 def look_up_logs(states, outcome, omega, tables, seen, n_successors, successors):
-    """Do what ``_look_up_products`` does, with logarithms."""
+    """Do what ``look_up_products`` does, with logarithms."""
     tallies, entry, log_count, log_total = states.tallies, seen.entry, tables.log_count, tables.log_total
     n_cues = len(entry)
     for own in range(n_successors):
@@ -90,7 +90,7 @@ def look_up_logs(states, outcome, omega, tables, seen, n_successors, successors)
 
 @step
 def weigh_logs(feedback, length_normalized, n_cues, n_successors, successors):
-    """Do what ``_weigh_products`` does, with logarithms, or with their means if likelihoods are length-normalised.
+    """Do what ``weigh_products`` does, with logarithms, or with their means if likelihoods are length-normalised.
 
     They are taken relative to the successor whose cues are most likely, so that the weights cannot all vanish.
     """

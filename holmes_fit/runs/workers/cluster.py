@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from importlib.metadata import version
 from typing import Any
 
@@ -23,8 +22,12 @@ class Cluster:
 
     def __init__(self, address: str):
         self._address = address
-        with _one_line_for_all_that_is_missing():
+        try:
             import distributed
+        except ImportError as error:
+            advice = "Install them with: pip install 'holmes-fit[cluster]'"
+            seen, allowed = "an installation without Dask", "one with the packages for clusters"
+            raise self._refused(seen, allowed, advice) from error
         self.lost: tuple[type[BaseException], ...] = (distributed.KilledWorker,)
         self._levels = _silenced("distributed")
         # Whoever sends much is told to send less; a cohort's tasks are small, and large ones are no mistake either.
@@ -125,16 +128,6 @@ def _why_not(error: Exception) -> str:
 def installed_version() -> str:
     """Return the version of holmes_fit where this is called."""
     return version("holmes-fit")
-
-
-@contextmanager
-def _one_line_for_all_that_is_missing() -> Iterator[None]:
-    try:
-        yield
-    except ImportError as error:
-        advice = "Install them with: pip install 'holmes-fit[cluster]'"
-        problem = Problem("option --dask", "an installation without Dask", "one with the packages for clusters", advice)
-        raise InputError([problem]) from error
 
 
 def _silenced(package: str) -> dict[str, int]:

@@ -8,7 +8,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, Future
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from holmes_fit._support.ctrl_c import ctrl_c_held_back, leave_ctrl_c_to_parent
@@ -18,30 +18,18 @@ TAKEN_SECONDS = 10
 POOLS_OWN_THREAD = "ExecutorManagerThread"  # as loky and the standard library call it
 # What numerical libraries read when they start. Workers share the cores, so none of them may use more than one, and
 # results do not depend on how a library splits its sums.
-ONE_THREAD = dict.fromkeys(
-    (
-        "BLIS_NUM_THREADS",
-        "MKL_NUM_THREADS",
-        "NUMBA_NUM_THREADS",
-        "NUMEXPR_NUM_THREADS",
-        "OMP_NUM_THREADS",
-        "OPENBLAS_NUM_THREADS",
-        "VECLIB_MAXIMUM_THREADS",
-    ),
-    "1",
-)
+LIBRARIES = ("BLIS_NUM", "MKL_NUM", "NUMBA_NUM", "NUMEXPR_NUM", "OMP_NUM", "OPENBLAS_NUM", "VECLIB_MAXIMUM")
+ONE_THREAD = {f"{library}_THREADS": "1" for library in LIBRARIES}
 
 
-@contextmanager
-def one_thread() -> Iterator[None]:
+def one_thread() -> AbstractContextManager[Any]:
     """Let numerical libraries use one thread: for many small products of matrices two take longer than one.
 
     Where the cores are busy, each of two threads waits for the other at the end of every product.
     """
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-    with threadpool_limits(1):
-        yield
+    return threadpool_limits(1)
 
 
 def usable_cores() -> int:

@@ -11,10 +11,9 @@ import pandas as pd
 
 from holmes_fit._support.errors import Problems, check_kind, nearest
 from holmes_fit.models.filters.draws import stream_key
-from holmes_fit.models.registry import MODELS, Model
+from holmes_fit.models.registry import MODELS, Model, parameters_of
 from holmes_fit.runs.fitted import FittedRun
 from holmes_fit.settings.distributions import Distribution, parse_population
-from holmes_fit.settings.entries import parameters_of
 from holmes_fit.settings.spaces import FreeParameter, Space
 
 Origin = Literal["prior", "population", "posterior"]  # where truths come from

@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from holmes_fit._support.atomic import written_whole
 from holmes_fit._support.csv_tables import write_table
 from holmes_fit.models.filters.draws import stream_key
-from holmes_fit.models.registry import MODELS, Model, Observer
+from holmes_fit.models.registry import MODELS, Model, Observer, parameters_of
 from holmes_fit.models.responses import choice_probability, response_parameters
-from holmes_fit.settings.entries import parameters_of
 from holmes_fit.studies.simulation.setup import GROUP, Person, Setup, set_up
 from holmes_fit.trials.cohorts import Cohort, Learner, build_cohort
 from holmes_fit.trials.protocols.generators import generate_trials

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from holmes_fit._support.errors import Problems, Quoted, check_kind, nearest
-from holmes_fit.models.registry import Model, Observer, check_count, find_model, is_number
+from holmes_fit.models.registry import Model, Observer, check_count, find_model, is_number, parameters_of
 from holmes_fit.settings.distributions import Distribution, parse_population
-from holmes_fit.settings.entries import parameters_of
 from holmes_fit.trials.protocols.catalogue import load_protocol
 from holmes_fit.trials.protocols.schema import Protocol
 
