@@ -1,6 +1,7 @@
 """What all tests share: Hypothesis without luck, seeds in reports, and a cache of compiled code that is never stale."""
 
 import hashlib
+import logging
 import os
 import signal
 from collections.abc import Iterator
@@ -37,3 +38,19 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     if report.failed and seed is not None:
         report.sections.append(("Seed", f"SEED = {seed}"))
     return report
+
+
+@pytest.fixture
+def shell(capsys: pytest.CaptureFixture[str]):
+    # The commands are imported here, as the cache of compiled code must have been chosen before.
+    from tests.commands import Shell
+
+    return Shell(capsys)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[object]:
+    distributed = pytest.importorskip("distributed")
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
+    with distributed.LocalCluster(silence_logs=logging.CRITICAL + 1, **options) as cluster:
+        yield cluster

@@ -1,7 +1,5 @@
 """Reading the project's own documents: blocks of code, commands; the dictionary of results."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Iterator

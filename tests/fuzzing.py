@@ -1,7 +1,5 @@
 """How files are spoilt, and how long: ``make fuzz`` sets the two variables, and the tests run as below."""
 
-from __future__ import annotations
-
 import os
 import random
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The text of a report: by its sections, and line by line where it stands."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any, NamedTuple

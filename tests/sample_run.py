@@ -1,7 +1,5 @@
 """Run folders of invented people, as large and as odd as a test wants them, in the very formats of real ones."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -162,8 +160,6 @@ def _write_data(run: Run, sample: Sample, trials: Sequence[pd.DataFrame]) -> Non
 
 
 # --------------------------------------------------------------------------------------------------------- fits
-
-
 def _natural(parameter: str, value: Any) -> Any:
     return 1 / (1 + np.exp(-value)) if parameter in SCALES else np.exp(value)
 
@@ -295,8 +291,6 @@ def _lattice(model: str, rng: np.random.Generator) -> dict[str, Any]:
 
 
 # --------------------------------------------------------------------------------------------------------- pooling
-
-
 def _write_pool(run: Run, sample: Sample, rng: np.random.Generator) -> None:
     fits = run.read_table("fits.csv")
     free = fits[fits["standing"] == "free"]
@@ -362,8 +356,6 @@ def _quantity(
 
 
 # --------------------------------------------------------------------------------------------------------- comparison
-
-
 def _write_comparison(run: Run, sample: Sample, models: pd.DataFrame, rng: np.random.Generator) -> None:
     mixed = list(sample.mixed)
     group_of = dict(zip(sample.subjects, sample.group_of, strict=True))
@@ -502,8 +494,6 @@ def _write_predictive(run: Run, sample: Sample, trials: Sequence[pd.DataFrame], 
 
 
 # --------------------------------------------------------------------------------------------------------- recovery
-
-
 def write_recovery(folder: Path, sample: Sample, rng: np.random.Generator, n: int = 30) -> Path:
     """Write the tables of a recovery study."""
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,5 @@
 """Fits that take a fraction of a second: a coarse lattice, few evaluations, observers with few particles."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Recovery studies that take seconds: models without particles, coarse lattices, and groups without PyMC."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace

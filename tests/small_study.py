@@ -1,7 +1,5 @@
 """A study that is fitted in seconds, for trying what the documents show: four people, coarse fits, groups unsampled."""
 
-from __future__ import annotations
-
 import shutil
 from importlib import import_module
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Right answers by covariates: against a closed form, a cluster bootstrap, known effects, and what cannot be told."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -114,8 +112,6 @@ def test_what_answers_cannot_tell_is_said(group: list[int], shares: tuple[float,
 
 
 # --------------------------------------------------------------------------------------------------- from a cohort
-
-
 @pytest.fixture(scope="module")
 def cohort() -> Cohort:
     made = simulate("weather_prediction", "rescorla_wagner", groups={"old": 4, "young": 4}, seed=SEED, missed=0.1)

@@ -1,7 +1,5 @@
 """Compiled code is kept where its user can write, and nobody else."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -12,8 +12,6 @@ The settings were found by trial. With 256 filters at a node the right likelihoo
 alpha free, so alpha is fixed. On the 3-level task, with these settings, 4 of 4 seeds passed.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from pathlib import Path

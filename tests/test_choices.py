@@ -1,7 +1,5 @@
 """The response rule: from a prediction to the probability of a choice."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The command line: what it prints, what it writes, and how it ends."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import os
@@ -17,21 +15,10 @@ from holmes_fit.cli import check, main, simulate, trace
 from holmes_fit.cli.check_text import sparkline
 from holmes_fit.models.registry import Observer
 from holmes_fit.trials.protocols.catalogue import protocol_names, read_protocol
-from tests.commands import raising, run
+from tests.commands import Shell, raising
 
-ODD_NAMES = [
-    "../x",
-    "line\rbreak",
-    "$a_b$",
-    "🙂",
-    "x" * 300,
-    "[red]x[/red]",
-    'a"b,c',
-    "tab\there",
-    "\x1b[31mred",
-    "Ünïcödé",
-    "%s{0}",
-]
+ODD_NAMES = ["../x", "line\rbreak", "$a_b$", "🙂", "x" * 300, "[red]x[/red]", 'a"b,c', "tab\there"]
+ODD_NAMES += ["\x1b[31mred", "Ünïcödé", "%s{0}"]
 HEADER = "subject,trial,x1,x2,x3,x4,choice,outcome,group"
 COMMANDS = [
     [],
@@ -55,12 +42,9 @@ def quoted(text: str) -> str:
 
 
 # ---------------------------------------------------------------------------------------------------- all commands
-
-
 @pytest.mark.parametrize("command", COMMANDS)
-def test_help_has_examples(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = run(capsys, *command, "--help")
-    assert code == 0
+def test_help_has_examples(command: list[str], shell: Shell) -> None:
+    out, _ = shell(*command, "--help")
     assert "Usage: holmes-fit" in out
     assert not command or "Examples:" in out
 
@@ -81,8 +65,8 @@ print("loaded:", sorted(set(heavy) & set(sys.modules)))
     assert done.stdout.splitlines()[-1] == "loaded: []"
 
 
-def test_version(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(capsys, "--version")[:2] == (0, "holmes-fit 0.1.0\n")
+def test_version(shell: Shell) -> None:
+    assert shell("--version")[0] == "holmes-fit 0.1.0\n"
 
 
 def test_the_installed_command_runs(tmp_path: Path) -> None:
@@ -103,91 +87,65 @@ def test_a_terminal_without_unicode_gets_escapes(data: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["chek", "check", "check x --protocoll y", "simulate --seed x"])
-def test_usage_errors_end_with_2(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    code, _, err = run(capsys, *command.split())
-    assert code == 2
-    assert "Error" in err
+def test_usage_errors_end_with_2(command: str, shell: Shell) -> None:
+    assert "Error" in shell.refuses(*command.split())
 
 
-def test_ctrl_c_ends_with_130(data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_ends_with_130(data: Path, shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("holmes_fit.trials.reading.check_data", raising(KeyboardInterrupt()))
-    code, _, err = run(capsys, "check", data, "--protocol", "shepard")
-    assert code == 130
+    _, err = shell("check", data, "--protocol", "shepard", code=130)
     assert "Traceback" not in err
 
 
-def test_an_unexpected_error_is_one_line(
-    data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unexpected_error_is_one_line(data: Path, shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("holmes_fit.trials.reading.check_data", raising(RuntimeError("boom")))
-    code, _, err = run(capsys, "check", data, "--protocol", "shepard")
-    assert code == 1
+    _, err = shell("check", data, "--protocol", "shepard", code=1)
     assert err == "unexpected error, RuntimeError: boom. Add --debug to the command to see where.\n"
     with pytest.raises(RuntimeError, match="boom"):
         main(["--debug", "check", str(data), "--protocol", "shepard"])
 
 
 # ------------------------------------------------------------------------------------------------------- protocols
-
-
-def test_protocols_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = run(capsys, "protocols")
-    assert code == 0
+def test_protocols_are_listed(shell: Shell) -> None:
+    out, _ = shell("protocols")
     assert [line.split()[0] for line in out.splitlines()] == list(protocol_names())
 
 
 @pytest.mark.parametrize("name", protocol_names())
-def test_a_protocol_is_shown_as_a_toml_that_reads(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = run(capsys, "protocols", "show", name)
-    assert code == 0
+def test_a_protocol_is_shown_as_a_toml_that_reads(name: str, shell: Shell) -> None:
+    out, _ = shell("protocols", "show", name)
     assert read_protocol(out).features
 
 
-def test_a_picture_is_drawn_on_request(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_picture_is_drawn_on_request(tmp_path: Path, shell: Shell) -> None:
     picture = tmp_path / "design.png"
-    code, out, err = run(capsys, "protocols", "show", "reversal", "--picture", picture)
-    assert code == 0
+    out, err = shell("protocols", "show", "reversal", "--picture", picture)
     assert out.startswith("title")
     assert str(picture) in err
     assert picture.read_bytes().startswith(b"\x89PNG")
-    code, out, err = run(capsys, "protocols", "show", "reversal", "--picture", picture)
-    assert (code, out) == (2, "")
-    assert "--force" in err
+    assert "--force" in shell.refuses("protocols", "show", "reversal", "--picture", picture)
 
 
-def test_an_unknown_protocol_is_an_input_error(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = run(capsys, "protocols", "show", "sheppard")
-    assert (code, out) == (2, "")
-    assert "Did you mean 'shepard'" in err
+def test_an_unknown_protocol_is_an_input_error(shell: Shell) -> None:
+    assert "Did you mean 'shepard'" in shell.refuses("protocols", "show", "sheppard")
 
 
 # ----------------------------------------------------------------------------------------------------------- check
-
-
-def test_check_says_what_was_read(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_says_what_was_read(data: Path, shell: Shell) -> None:
     data.write_text("\n".join([f"{HEADER},room", *(f"{row},7" for row in ROWS)]))
-    code, out, err = run(capsys, "check", data, "--protocol", "weather_prediction")
-    assert code == 0
+    out, err = shell("check", data, "--protocol", "weather_prediction")
     assert err == f"Next:\n  holmes-fit fit {data} --protocol weather_prediction --quick --out runs/look\n"
-    for text in (
-        "rows       4",
-        "subjects   2",
-        "2 learners",
-        "missed     0",
-        "nobody",
-        "kept as they are: room",
-    ):
+    for text in ("rows       4", "subjects   2", "2 learners", "missed     0", "nobody", "kept as they are: room"):
         assert text in out
     assert [line.split()[0] for line in out.splitlines() if "%" in line and "answers" not in line] == ["g", "h"]
 
 
-def test_check_counts_missed_answers_and_names_exclusions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_counts_missed_answers_and_names_exclusions(tmp_path: Path, shell: Shell) -> None:
     rows = ["a,1,0,1,1,0.5", "a,2,1,,0,", "b,1,0,1,1,9.0", "b,2,1,1,1,0.5", "c,1,0,,1,", "c,2,0,,1,"]
     (tmp_path / "d.csv").write_text("\n".join(["subject,trial,x,choice,outcome,rt", *rows]))
     exclusions = "[exclusions]\nrt = { max = 5.0 }\nmin_answered = 1\n"
     (tmp_path / "p.toml").write_text(f'[features]\nx = "binary"\n{exclusions}')
-    code, out, _ = run(capsys, "check", tmp_path / "d.csv", "--protocol", tmp_path / "p.toml")
-    assert code == 0
+    out, _ = shell("check", tmp_path / "d.csv", "--protocol", tmp_path / "p.toml")
     assert "kept       2 subjects, 4 trials" in out
     assert "missed     2 answers (50.0%)" in out
     assert "excluded   1 person; answers of 1 person" in out
@@ -195,88 +153,73 @@ def test_check_counts_missed_answers_and_names_exclusions(tmp_path: Path, capsys
     assert "b: answers count as missed; rt: saw 1 answer outside, allowed: 0 to 5" in out
 
 
-def test_check_lists_every_problem(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_lists_every_problem(data: Path, shell: Shell) -> None:
     data.write_text(data.read_text().replace("a,1,1", "a,1,7").replace("b,2,1", "b,1,1"))
-    code, out, _ = run(capsys, "check", data, "--protocol", "weather_prediction")
-    assert code == 2
+    out, _ = shell("check", data, "--protocol", "weather_prediction", code=2)
     assert "2 problems:" in out
     assert "row 2, column x1: saw '7'" in out
     assert "1 again for subject 'b'" in out
-    code, out, _ = run(capsys, "check", data, "--protocol", "weather_prediction", "--quiet")
-    assert code == 2
+    out, _ = shell("check", data, "--protocol", "weather_prediction", "--quiet", code=2)
     assert out.startswith("2 problems:")
 
 
-def test_check_speaks_json(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = run(capsys, "check", data, "--protocol", "weather_prediction", "--json")
-    found = json.loads(out)
-    assert code == 0
+def test_check_speaks_json(data: Path, shell: Shell) -> None:
+    found = json.loads(shell("check", data, "--protocol", "weather_prediction", "--json")[0])
     assert (found["rows"], found["subjects"], found["problems"]) == (4, 2, [])
     assert [group["group"] for group in found["groups"]] == ["everyone", "g", "h"]
     assert {row["group"] for row in found["learning_curve"]} == {"g", "h"}
     data.write_text(data.read_text().replace("a,1,1", "a,1,7"))
-    code, out, _ = run(capsys, "check", data, "--protocol", "weather_prediction", "--json")
-    assert code == 2
+    out, _ = shell("check", data, "--protocol", "weather_prediction", "--json", code=2)
     assert json.loads(out)["problems"][0]["seen"] == "'7'"
 
 
-def test_check_groups_by_a_covariate(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, _, err = run(capsys, "check", data, "--protocol", "weather_prediction", "--by", "groop")
-    assert code == 2
-    assert "Did you mean 'group'" in err
+def test_check_groups_by_a_covariate(data: Path, shell: Shell) -> None:
+    assert "Did you mean 'group'" in shell.refuses("check", data, "--protocol", "weather_prediction", "--by", "groop")
 
 
-def test_check_takes_participants(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_takes_participants(data: Path, tmp_path: Path, shell: Shell) -> None:
     data.write_text("\n".join([HEADER.removesuffix(",group"), *(row[:-2] for row in ROWS)]))
     (tmp_path / "people.csv").write_text("subject,group\na,young\nb,old\n")
-    code, out, _ = run(
-        capsys, "check", data, "--protocol", "weather_prediction", "--participants", tmp_path / "people.csv"
-    )
-    assert code == 0
-    assert "young" in out
+    given = "--participants", tmp_path / "people.csv"
+    assert "young" in shell("check", data, "--protocol", "weather_prediction", *given)[0]
 
 
 @pytest.mark.parametrize("name", ODD_NAMES)
-def test_odd_names_are_read_printed_and_written(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_odd_names_are_read_printed_and_written(name: str, tmp_path: Path, shell: Shell) -> None:
     rows = [f"{quoted(name)},{trial},1,0,0,1,{trial % 2},1,{group}" for trial, group in ((1, quoted(name)), (2, ""))]
     others = [f"other,{trial},1,0,0,1,0,1,g" for trial in range(1, 40)]  # a tiny file of escapes would count as binary
     (tmp_path / "odd.csv").write_text("\n".join([HEADER, *rows, *others]))
-    code, out, _ = run(capsys, "check", tmp_path / "odd.csv", "--protocol", "weather_prediction")
-    assert code == 0
+    out, _ = shell("check", tmp_path / "odd.csv", "--protocol", "weather_prediction")
     assert name[:15] in out or repr(name)[:15] in out
     assert "\x1b" not in out
     out_file = tmp_path / "traces.csv"
     options = ["--model", "bias", "--replicates", 1, "--out", out_file]
-    assert run(capsys, "trace", tmp_path / "odd.csv", "--protocol", "weather_prediction", *options)[0] == 0
+    shell("trace", tmp_path / "odd.csv", "--protocol", "weather_prediction", *options)
     assert pd.read_csv(out_file, dtype=str)["subject"][0] == name
     assert sorted(path.name for path in tmp_path.iterdir()) == ["odd.csv", "traces.csv"]
 
 
-def test_odd_names_are_printed_in_problems(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_odd_names_are_printed_in_problems(tmp_path: Path, shell: Shell) -> None:
     rows = [f"{quoted(name)},1,1,0,0,1,9,1," for name in ODD_NAMES]
     (tmp_path / "odd.csv").write_text("\n".join([HEADER.replace("group", "[red]$x$"), *rows]))
-    code, out, _ = run(capsys, "check", tmp_path / "odd.csv", "--protocol", "weather_prediction")
-    assert code == 2
+    out, _ = shell("check", tmp_path / "odd.csv", "--protocol", "weather_prediction", code=2)
     assert out.count("saw '9'") == len(ODD_NAMES)
     assert "\x1b" not in out
 
 
-def test_messages_have_no_control_characters(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_messages_have_no_control_characters(tmp_path: Path, shell: Shell) -> None:
     protocol = tmp_path / "\x1b[31m.toml"
     protocol.write_text('[features]\nx = "binary"\n')
     options = ["--param", "\x1b[31m\n=1", "--out", tmp_path / "c.csv"]
-    code, _, err = run(capsys, "simulate", "--protocol", protocol, *options)
-    assert code == 2
+    err = shell.refuses("simulate", "--protocol", protocol, *options)
     assert "no generator" in err
     assert len(err.splitlines()) == 2
     assert "\x1b" not in err
 
 
 @pytest.mark.parametrize("out", ["", ".", "/", ".csv"])
-def test_an_output_without_a_name_is_refused(out: str, capsys: pytest.CaptureFixture[str]) -> None:
-    code, _, err = run(capsys, "simulate", "--protocol", "reversal", "--out", out)
-    assert code == 2
-    assert "output" in err
+def test_an_output_without_a_name_is_refused(out: str, shell: Shell) -> None:
+    assert "output" in shell.refuses("simulate", "--protocol", "reversal", "--out", out)
 
 
 def test_sparkline_goes_from_none_to_all() -> None:
@@ -289,30 +232,30 @@ def test_sparkline_goes_from_none_to_all() -> None:
 SIMULATE = ["simulate", "--protocol", "conditioning", "--model", "flat", "--subjects", "3", "--particles", "10"]
 
 
-def test_simulate_writes_a_cohort_and_its_truth(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_simulate_writes_a_cohort_and_its_truth(tmp_path: Path, shell: Shell) -> None:
     out = tmp_path / "cohort.csv"
     values = ["--alpha", "lognormal:0.8,0.5", "--beta", "3", "--lapse", "0.02", "--param", "bias=-1"]
-    code, printed, err = run(capsys, *SIMULATE, *values, "--missed", 0.1, "--seed", 1, "--out", out)
-    assert (code, printed) == (0, "")
+    printed, err = shell(*SIMULATE, *values, "--missed", 0.1, "--seed", 1, "--out", out)
+    assert printed == ""
     assert err.count("wrote") == 2
     truth = pd.read_csv(tmp_path / "cohort.truth.csv")
     assert truth["alpha"].nunique() == 3
     assert truth[["beta", "bias", "seed", "particles"]].drop_duplicates().to_numpy().tolist() == [[3, -1, 1, 10]]
-    assert run(capsys, "check", out, "--protocol", "conditioning")[0] == 0
+    shell("check", out, "--protocol", "conditioning")
 
 
-def test_simulate_takes_a_mix_and_groups(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_simulate_takes_a_mix_and_groups(tmp_path: Path, shell: Shell) -> None:
     options = ["--mix", "bias=0.5,rescorla_wagner=0.5", "--groups", "a=2,b=1", "--param", "b.beta=9", "--quiet"]
-    done = run(capsys, "simulate", "--protocol", "weather_prediction", *options, "--out", tmp_path / "c.csv")
-    assert done == (0, "", "")
+    done = shell("simulate", "--protocol", "weather_prediction", *options, "--out", tmp_path / "c.csv")
+    assert done == ("", "")
     truth = pd.read_csv(tmp_path / "c.truth.csv")
     assert truth["group"].tolist() == ["a", "a", "b"]
     assert set(truth.query("group == 'b'")["beta"].dropna()) <= {9.0}
 
 
-def test_the_same_command_writes_the_same_bytes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_same_command_writes_the_same_bytes(tmp_path: Path, shell: Shell) -> None:
     for name in ("one", "two"):
-        run(capsys, *SIMULATE, "--alpha", "uniform:0.1,3", "--out", tmp_path / f"{name}.csv")
+        shell(*SIMULATE, "--alpha", "uniform:0.1,3", "--out", tmp_path / f"{name}.csv")
     assert (tmp_path / "one.csv").read_bytes() == (tmp_path / "two.csv").read_bytes()
     assert (tmp_path / "one.truth.csv").read_bytes() == (tmp_path / "two.truth.csv").read_bytes()
 
@@ -329,20 +272,14 @@ def test_the_same_command_writes_the_same_bytes(tmp_path: Path, capsys: pytest.C
         (["--missed", "-0.1"], "from 0 to less than 1"),
     ],
 )
-def test_simulate_writes_nothing_on_bad_input(
-    options: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code, out, err = run(capsys, *SIMULATE, *options, "--out", tmp_path / "c.csv")
-    assert (code, out) == (2, "")
-    assert message in err
-    assert "Traceback" not in err
+def test_simulate_writes_nothing_on_bad_input(options: list[str], message: str, tmp_path: Path, shell: Shell) -> None:
+    assert message in shell.refuses(*SIMULATE, *options, "--out", tmp_path / "c.csv")
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("mix", ["flat", "flat=x", "flat=0.5,flat=0.5", "=1", ","])
-def test_a_mix_that_cannot_be_read_is_refused(mix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, _, err = run(capsys, "simulate", "--protocol", "reversal", "--mix", mix, "--out", tmp_path / "c.csv")
-    assert code == 2
+def test_a_mix_that_cannot_be_read_is_refused(mix: str, tmp_path: Path, shell: Shell) -> None:
+    err = shell.refuses("simulate", "--protocol", "reversal", "--mix", mix, "--out", tmp_path / "c.csv")
     assert "option --mix" in err
 
 
@@ -356,40 +293,36 @@ def test_a_mix_that_cannot_be_read_is_refused(mix: str, tmp_path: Path, capsys: 
     ],
 )
 def test_outputs_are_checked_before_anything_is_done(
-    name: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    name: str, message: str, tmp_path: Path, shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "d.csv").mkdir()
     monkeypatch.setattr("holmes_fit.studies.simulation.people.simulate", raising(AssertionError("too late")))
-    code, _, err = run(capsys, *SIMULATE, "--force", "--out", tmp_path / name)
-    assert code == 2
-    assert message in err
+    assert message in shell.refuses(*SIMULATE, "--force", "--out", tmp_path / name)
 
 
 @pytest.mark.parametrize("existing", ["c.csv", "c.truth.csv"])
-def test_files_are_replaced_only_if_asked(existing: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_are_replaced_only_if_asked(existing: str, tmp_path: Path, shell: Shell) -> None:
     (tmp_path / existing).write_text("mine")
-    code, _, err = run(capsys, *SIMULATE, "--out", tmp_path / "c.csv")
-    assert code == 2
-    assert f"{existing}: saw a file that exists" in err
+    assert f"{existing}: saw a file that exists" in shell.refuses(*SIMULATE, "--out", tmp_path / "c.csv")
     assert [path.read_text() for path in tmp_path.iterdir()] == ["mine"]
-    assert run(capsys, *SIMULATE, "--force", "--out", tmp_path / "c.csv")[0] == 0
+    shell(*SIMULATE, "--force", "--out", tmp_path / "c.csv")
     assert (tmp_path / existing).read_text() != "mine"
 
 
 def test_a_failure_while_writing_leaves_things_as_they_were(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "c.csv").write_text("mine")
     monkeypatch.setattr("os.fsync", raising(OSError(28, "No space left on device")))
-    code, _, err = run(capsys, *SIMULATE, "--force", "--out", tmp_path / "c.csv")
-    assert (code, err) == (1, "No space left on device\n")
+    _, err = shell(*SIMULATE, "--force", "--out", tmp_path / "c.csv", code=1)
+    assert err == "No space left on device\n"
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("c.csv", "mine")]
 
 
-def test_trace_writes_a_row_for_each_replicate(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_trace_writes_a_row_for_each_replicate(data: Path, tmp_path: Path, shell: Shell) -> None:
     out = tmp_path / "t.csv"
     options = ["--alpha", 1, "--omega", 0.5, "--replicates", 3, "--seed", 2, "--particles", 10, "--out", out]
-    assert run(capsys, "trace", data, "--protocol", "weather_prediction", *options)[0] == 0
+    shell("trace", data, "--protocol", "weather_prediction", *options)
     traces = pd.read_csv(out)
     assert list(traces.columns) == ["subject", "restart", "trial", "replicate", "p_hat"]
     assert len(traces) == 4 * 3
@@ -403,10 +336,10 @@ def test_trace_writes_a_row_for_each_replicate(data: Path, tmp_path: Path, capsy
     ],
 )
 def test_trace_knows_the_baselines(
-    options: list[str], p_hat: list[float], data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    options: list[str], p_hat: list[float], data: Path, tmp_path: Path, shell: Shell
 ) -> None:
     options = [*options, "--replicates", "1", "--out", str(tmp_path / "t.csv")]
-    assert run(capsys, "trace", data, "--protocol", "weather_prediction", *options)[0] == 0
+    shell("trace", data, "--protocol", "weather_prediction", *options)
     assert pd.read_csv(tmp_path / "t.csv")["p_hat"][:2].tolist() == pytest.approx(p_hat, rel=1e-12)
 
 
@@ -421,18 +354,16 @@ def test_trace_knows_the_baselines(
     ],
 )
 def test_trace_writes_nothing_on_bad_input(
-    options: list[str], message: str, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    options: list[str], message: str, data: Path, tmp_path: Path, shell: Shell
 ) -> None:
-    code, _, err = run(capsys, "trace", data, "--protocol", "weather_prediction", *options, "--out", tmp_path / "t.csv")
-    assert code == 2
+    err = shell.refuses("trace", data, "--protocol", "weather_prediction", *options, "--out", tmp_path / "t.csv")
     assert message in err
     assert [path.name for path in tmp_path.iterdir()] == ["data.csv"]
 
 
-def test_trace_reports_bad_data(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_trace_reports_bad_data(data: Path, tmp_path: Path, shell: Shell) -> None:
     data.write_text(data.read_text().replace("a,1,1", "a,1,7"))
-    code, _, err = run(capsys, "trace", data, "--protocol", "weather_prediction", "--out", tmp_path / "t.csv")
-    assert code == 2
+    err = shell.refuses("trace", data, "--protocol", "weather_prediction", "--out", tmp_path / "t.csv")
     assert "row 2, column x1: saw '7'" in err
     assert not (tmp_path / "t.csv").exists()
 

@@ -1,7 +1,5 @@
 """``holmes-fit fit`` and ``holmes-fit status``: what they say, what they leave, and how they end."""
 
-from __future__ import annotations
-
 import inspect
 import os
 import shlex
@@ -28,7 +26,7 @@ from holmes_fit.runs.workers.pool import LOST, Failure
 from holmes_fit.settings.preset import Preset, load_preset
 from holmes_fit.trials.cohorts import Cohort
 from holmes_fit.trials.writing import write_trials
-from tests.commands import run
+from tests.commands import Shell
 from tests.small_fits import OBSERVER, OBSERVER_OPTIONS, people, small_preset, with_choices
 
 POSIX_ONLY = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
@@ -57,11 +55,8 @@ def study(tmp_path: Path) -> Study:
 
 
 # --- a run from beginning to end
-
-
-def test_a_run_says_what_it_does_and_what_came_of_it(study: Study, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = run(capsys, *study.command())
-    assert code == 0
+def test_a_run_says_what_it_does_and_what_came_of_it(study: Study, shell: Shell) -> None:
+    out, err = shell(*study.command())
     said = err.splitlines()
     assert said[0] == "2 people, flat, bias: 4 fits."
     assert said[1].startswith("This is a first look: few replicates.")
@@ -83,60 +78,57 @@ def test_a_run_says_what_it_does_and_what_came_of_it(study: Study, capsys: pytes
     assert command == shlex.join(["holmes-fit", *sys.argv[1:]])  # as it was typed; here, the arguments of pytest
 
 
-def test_a_group_is_pooled_next_and_its_models_compared(study: Study, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_group_is_pooled_next_and_its_models_compared(study: Study, shell: Shell) -> None:
     study.write(people(3))
-    _, _, err = run(capsys, *study.command(models="bias,rescorla_wagner"))
+    _, err = shell(*study.command(models="bias,rescorla_wagner"))
     assert err.splitlines()[-2:] == [f"  holmes-fit pool {study.out}", f"  holmes-fit compare {study.out}"]
 
 
 def test_a_cluster_that_is_not_there_is_refused_before_anything_is_written(
-    study: Study, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    study: Study, shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("distributed")
     monkeypatch.setattr("holmes_fit.runs.workers.cluster.CONNECT_SECONDS", 1)
-    code, _, err = run(capsys, *study.command("--dask", "tcp://127.0.0.1:1"))
-    assert (code, study.out.exists()) == (2, False)
-    assert "option --dask: saw 'tcp://127.0.0.1:1'" in err
+    assert "option --dask: saw 'tcp://127.0.0.1:1'" in shell.refuses(*study.command("--dask", "tcp://127.0.0.1:1"))
+    assert not study.out.exists()
 
 
-def test_the_same_command_goes_on(study: Study, capsys: pytest.CaptureFixture[str]) -> None:
-    _, first, _ = run(capsys, *study.command())
+def test_the_same_command_goes_on(study: Study, shell: Shell) -> None:
+    first, _ = shell(*study.command())
     next((study.out / "records" / "flat").iterdir()).unlink()
     damaged = next((study.out / "records" / "bias").iterdir())
     damaged.write_bytes(damaged.read_bytes()[:50])
-    code, out, err = run(capsys, *study.command())
-    assert code == 0
+    out, err = shell(*study.command())
     assert "2 of 4 are done; going on with the rest." in err
     assert "1 damaged record found, to be made anew." in err
     assert "fitting: 2 of 4" in err
     assert out == first
-    code, out, err = run(capsys, *study.command())
-    assert (code, out) == (0, first)
+    out, err = shell(*study.command())
+    assert out == first
     assert "4 of 4 are done" in err
     assert "That takes" not in err
 
 
-def test_quiet_prints_problems_alone(study: Study, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(capsys, *study.command("--quiet", models="bias")) == (0, "", "")
+def test_quiet_prints_problems_alone(study: Study, shell: Shell) -> None:
+    assert shell(*study.command("--quiet", models="bias")) == ("", "")
 
 
-def test_the_default_preset_is_no_first_look(study: Study, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_default_preset_is_no_first_look(study: Study, shell: Shell) -> None:
     arguments = ["fit", study.data, "--protocol", "conditioning", "--models", "bias", "--workers", 1]
-    _, out, err = run(capsys, *arguments, "--out", study.out)
+    out, err = shell(*arguments, "--out", study.out)
     assert "first look" not in out + err
     quick = study.out.with_name("quick")
-    _, out, err = run(capsys, *arguments, "--out", quick, "--quick")
+    out, err = shell(*arguments, "--out", quick, "--quick")
     assert "This is a first look" in out
     assert "This is a first look" in err
     assert "a first look" in str(read_run(quick).manifest.about["label"])
     assert read_run(quick).manifest.identity["preset"]["name"] == "quick"  # type: ignore[index]
 
 
-def test_parameters_are_fixed(study: Study, capsys: pytest.CaptureFixture[str]) -> None:
-    code, _, _ = run(capsys, *study.command("--fix", "lapse=0.02", "--fix", "beta=2"))
+def test_parameters_are_fixed(study: Study, shell: Shell) -> None:
+    shell(*study.command("--fix", "lapse=0.02", "--fix", "beta=2"))
     table = pd.read_csv(study.out / "fits.csv")
     table = table[table["model"] == "flat"].set_index("parameter")
-    assert code == 0
     assert (table.loc["lapse", "ml"] == 0.02).all()
     assert (table.loc["beta", "map"] == 2).all()
 
@@ -151,13 +143,13 @@ def failing_for(subject: str):
 
 
 def test_people_who_cannot_be_fitted_are_named_at_the_end(
-    study: Study, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    study: Study, shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = "zero\u200bwidth"  # nobody would see it
     study.data.write_text(study.data.read_text().replace("s02,", f"{name},"), encoding="utf-8")
     monkeypatch.setattr(cohort, "fit_person", failing_for(name))
-    code, out, err = run(capsys, *study.command("--quiet"))
-    assert (code, out) == (3, "")
+    out, err = shell(*study.command("--quiet"), code=3)
+    assert out == ""
     assert err.splitlines() == [
         "2 fits could not be made; the rest are not affected:",
         r"  'zero\u200bwidth' with flat: it cannot be done",
@@ -165,17 +157,14 @@ def test_people_who_cannot_be_fitted_are_named_at_the_end(
     ]
 
 
-def test_sums_of_evidence_are_over_the_same_people(
-    study: Study, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sums_of_evidence_are_over_the_same_people(study: Study, shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails_once(task: Task, preset: Preset) -> PersonFit:
         if (task.space.model.name, task.learners[0].subject) == ("flat", "s01"):
             raise RuntimeError("boom")
         return fit_person(task, preset)
 
     monkeypatch.setattr(cohort, "fit_person", fails_once)
-    code, out, err = run(capsys, *study.command())
-    assert code == 3
+    out, err = shell(*study.command(), code=3)
     assert "The sums are over the 1 person fitted with every model." in out
     assert "s01 with flat: RuntimeError: boom" in err
     models = pd.read_csv(study.out / "models.csv").set_index(["model", "subject"])
@@ -184,8 +173,6 @@ def test_sums_of_evidence_are_over_the_same_people(
 
 
 # --- what ends otherwise
-
-
 @pytest.mark.parametrize(
     ("more", "message"),
     [
@@ -202,27 +189,21 @@ def test_sums_of_evidence_are_over_the_same_people(
         (["--participants", "nobody.csv"], "nobody.csv: saw no such file"),
     ],
 )
-def test_bad_input_ends_with_2_and_leaves_nothing(
-    more: list[str], message: str, study: Study, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code, out, err = run(capsys, *study.command(*more))
-    assert (code, out) == (2, "")
-    assert message in err
-    assert "Traceback" not in err
+def test_bad_input_ends_with_2_and_leaves_nothing(more: list[str], message: str, study: Study, shell: Shell) -> None:
+    assert message in shell.refuses(*study.command(*more))
     assert not study.out.exists()
 
 
-def test_other_data_are_refused(study: Study, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(capsys, *study.command(models="bias"))[0] == 0
+def test_other_data_are_refused(study: Study, shell: Shell) -> None:
+    shell(*study.command(models="bias"))
     study.write(with_choices(people(2), 1, "s01"))
-    code, _, err = run(capsys, *study.command(models="bias"))
-    assert code == 2
+    err = shell.refuses(*study.command(models="bias"))
     assert "saw trials = " in err
     assert "Choose another --out, or delete this folder." in err
 
 
 def test_ctrl_c_ends_with_130_and_says_how_to_go_on(
-    study: Study, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    study: Study, shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def stopped(task: Task, preset: Preset) -> PersonFit:
         if task.learners[0].subject == "s02":
@@ -231,11 +212,11 @@ def test_ctrl_c_ends_with_130_and_says_how_to_go_on(
 
     with monkeypatch.context() as patch:
         patch.setattr(cohort, "fit_person", stopped)
-        code, out, err = run(capsys, *study.command())
-    assert (code, out) == (130, "")
+        out, err = shell(*study.command(), code=130)
+        assert out == ""
     assert err.splitlines()[-1] == f"Stopped. What is done is safe in {study.out}; the same command goes on from there."
     assert len(read_run(study.out).progress().done) == 2
-    assert run(capsys, *study.command())[0] == 0
+    shell(*study.command())
 
 
 @POSIX_ONLY
@@ -263,28 +244,22 @@ def test_ctrl_c_reaches_a_run_with_two_workers(study: Study) -> None:
     assert read_run(study.out).progress().missing
 
 
-def test_a_lost_worker_ends_with_1(
-    study: Study, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_lost_worker_ends_with_1(study: Study, shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     def lose_all(_: object, tasks: object, **__: object):
         for number, _task in enumerate(tasks):  # type: ignore[arg-type]
             yield number, Failure(LOST, "its process died 3 times")
 
     monkeypatch.setattr(cohort, "do_all", lose_all)
-    code, _, err = run(capsys, *study.command(models="bias"))
-    assert code == 1
+    _, err = shell(*study.command(models="bias"), code=1)
     assert "Not done, as their processes died: s01 with bias" in err
     assert "The same command tries them again" in err
 
 
 # --- status
-
-
-def test_status_of_a_complete_run(study: Study, capsys: pytest.CaptureFixture[str]) -> None:
-    run(capsys, *study.command(models="bias"))
-    code, out, _ = run(capsys, "status", study.out)
+def test_status_of_a_complete_run(study: Study, shell: Shell) -> None:
+    shell(*study.command(models="bias"))
+    out, _ = shell("status", study.out)
     lines = {line.split(maxsplit=1)[0]: line.split(maxsplit=1)[1] for line in out.splitlines()}
-    assert code == 0
     assert lines["done"] == "2 of 2"
     assert lines["missing"] == lines["damaged"] == lines["failed"] == "0"
     assert lines["at"] == "work    nobody"
@@ -292,16 +267,15 @@ def test_status_of_a_complete_run(study: Study, capsys: pytest.CaptureFixture[st
 
 
 def test_status_names_what_failed_is_damaged_and_missing(
-    study: Study, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    study: Study, shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     study.write(people(3))
     monkeypatch.setattr(cohort, "fit_person", failing_for("s02"))
-    run(capsys, *study.command(models="bias"))
+    shell(*study.command(models="bias"), code=3)
     records = {path.name[:3]: path for path in (study.out / "records" / "bias").iterdir()}
     records["s01"].write_bytes(b"x")
     records["s03"].unlink()
-    code, out, _ = run(capsys, "status", study.out)
-    assert code == 0
+    out, _ = shell("status", study.out)
     lines = out.splitlines()
     assert "done       1 of 3" in lines
     assert "missing    2" in lines
@@ -323,32 +297,28 @@ def test_status_names_what_failed_is_damaged_and_missing(
         ("", False),
     ],
 )
-def test_status_says_how_to_go_on_if_it_is_safe_to_paste(
-    command: str, shown: bool, study: Study, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_status_says_how_to_go_on_if_it_is_safe_to_paste(command: str, shown: bool, study: Study, shell: Shell) -> None:
     keys = [("bias", "s01"), ("bias", "s02")]
     with open_run(study.out, identity={}, about={"command": command}, keys=keys) as begun:
         begun.save_record(keys[0], {})
-    code, _, err = run(capsys, "status", study.out)
-    assert (code, err) == (0, f"Next:\n  {command}\n" if shown else "")
+    _, err = shell("status", study.out)
+    assert err == (f"Next:\n  {command}\n" if shown else "")
     with open_run(study.out, identity={}, about={}, keys=keys) as begun:
-        assert run(capsys, "status", study.out)[2] == ""  # someone is at work
+        assert shell("status", study.out)[1] == ""  # someone is at work
         begun.save_record(keys[1], {})
-    assert run(capsys, "status", study.out)[2] == ""  # nothing is missing
+    assert shell("status", study.out)[1] == ""  # nothing is missing
 
 
-def test_one_model_is_pooled_and_reported(study: Study, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_model_is_pooled_and_reported(study: Study, shell: Shell) -> None:
     study.write(people(3))
-    _, _, err = run(capsys, *study.command(models="bias"))
+    _, err = shell(*study.command(models="bias"))
     assert err.splitlines()[-2:] == [
         f"  holmes-fit pool {study.out}",
         f"  holmes-fit report {study.out} --out {study.out}.pdf",
     ]
 
 
-def test_status_of_a_run_at_work(
-    study: Study, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_status_of_a_run_at_work(study: Study, shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
 
     def asking(task: Task, preset: Preset) -> PersonFit:
@@ -357,22 +327,18 @@ def test_status_of_a_run_at_work(
         return fit_person(task, preset)
 
     monkeypatch.setattr(cohort, "fit_person", asking)
-    run(capsys, *study.command(models="bias"))
+    shell(*study.command(models="bias"))
     assert "done       1 of 2" in said[0]
     assert f"at work    process {os.getpid()} on " in said[0]
     assert "Give the same command" not in said[0]
 
 
-def test_status_of_no_run_ends_with_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_status_of_no_run_ends_with_2(tmp_path: Path, shell: Shell) -> None:
     for folder in (tmp_path, tmp_path / "none"):
-        code, _, err = run(capsys, "status", folder)
-        assert code == 2
-        assert "allowed: the folder of a run" in err
+        assert "allowed: the folder of a run" in shell.refuses("status", folder)
 
 
 # --- parts
-
-
 def test_defaults_are_those_of_python() -> None:
     command = {name: parameter.default for name, parameter in inspect.signature(fit).parameters.items()}
     python = {name: parameter.default for name, parameter in inspect.signature(cohort.fit).parameters.items()}

@@ -1,7 +1,5 @@
 """Habits that all commands share: help, JSON, exit codes, silence and completion."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -22,7 +20,7 @@ from holmes_fit.fitting.person import PersonFit
 from holmes_fit.settings.preset import Preset
 from holmes_fit.trials import reading
 from holmes_fit.trials.writing import write_trials
-from tests.commands import raising, run
+from tests.commands import Shell, raising, run
 from tests.sample_run import Sample, make_run
 from tests.small_fits import people, small_preset
 
@@ -47,9 +45,9 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def asked(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, object]:
+def asked(shell: Shell, *arguments: str) -> dict[str, object]:
     """Return the JSON object that a command prints, and nothing but that."""
-    code, out, err = run(capsys, *arguments, "--json")
+    code, out, err = run(shell.capsys, *arguments, "--json")
     said: dict[str, object] = json.loads(out, parse_constant=pytest.fail)  # NaN is no JSON
     assert set(said) >= COMMON
     assert said["exit_code"] == code
@@ -62,21 +60,17 @@ def fit_command(models: str = "bias") -> list[str]:
 
 
 # --- help
-
-
 @pytest.mark.parametrize("command", [*([name] for name in COMMANDS), ["protocols"], ["protocols", "show"]])
-def test_every_command_has_examples_json_and_quiet(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = run(capsys, *command, "--help")
-    assert (code, err) == (0, "")
+def test_every_command_has_examples_json_and_quiet(command: list[str], shell: Shell) -> None:
+    out, err = shell(*command, "--help")
+    assert err == ""
     for text in ("Examples:\n    holmes-fit ", "--json", "-q, --quiet", "--debug"):
         assert text in out
 
 
-def test_help_names_every_command_in_a_whole_line(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_help_names_every_command_in_a_whole_line(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    _, out, _ = run(capsys, "--help")
+    out, _ = shell("--help")
     listed = re.findall(r"^  (\w+)  +(\S.*)$", out.partition("Commands:\n")[2].partition("\n\n")[0], flags=re.MULTILINE)
     assert [name for name, _ in listed] == list(ORDER)
     assert [line for _, line in listed if not re.fullmatch(r".*[^.]\.", line)] == []
@@ -84,10 +78,9 @@ def test_help_names_every_command_in_a_whole_line(
     assert "130 stopped" in out
 
 
-def test_common_options_may_stand_before_the_command(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(capsys, "-q", *CHECK) == (0, "", "")
-    code, out, _ = run(capsys, "--json", *CHECK)
-    assert (code, json.loads(out)["subjects"]) == (0, 2)
+def test_common_options_may_stand_before_the_command(study: Path, shell: Shell) -> None:
+    assert shell("-q", *CHECK) == ("", "")
+    assert json.loads(shell("--json", *CHECK)[0])["subjects"] == 2
 
 
 def test_help_takes_less_than_half_a_second() -> None:
@@ -120,70 +113,66 @@ def test_shells_complete_commands_protocols_presets_and_models() -> None:
 
 
 # --- JSON
-
-
-def test_what_is_found_is_for_programs_too(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    listed = asked(capsys, "protocols")
+def test_what_is_found_is_for_programs_too(study: Path, shell: Shell) -> None:
+    listed = asked(shell, "protocols")
     assert {"name": "reversal", "title": "Reversal learning"} in listed["protocols"]  # type: ignore[operator]
-    shown = asked(capsys, "protocols", "show", "reversal")
+    shown = asked(shell, "protocols", "show", "reversal")
     assert shown["toml"] == (ROOT / "protocols" / "reversal.toml").read_text()
     assert (listed["command"], shown["command"]) == ("protocols", "protocols show")
 
-    checked = asked(capsys, *CHECK)
+    checked = asked(shell, *CHECK)
     assert checked["subjects"] == 2
     assert checked["next"] == ["holmes-fit fit data.csv --protocol conditioning --quick --out runs/look"]
 
-    fitted = asked(capsys, *fit_command())
+    fitted = asked(shell, *fit_command())
     assert [(row["model"], row["people"], row["alpha"]) for row in fitted["models"]] == [("bias", 2, None)]  # type: ignore[attr-defined]
     assert fitted["written"][0] == "run/fits.csv"  # type: ignore[index]
     assert all(Path(path).is_file() for path in fitted["written"])  # type: ignore[attr-defined]
-    (state,) = asked(capsys, "status", "run")["runs"]  # type: ignore[misc]
+    (state,) = asked(shell, "status", "run")["runs"]  # type: ignore[misc]
     assert (state["done"], state["total"], state["missing"], state["at_work"]) == (2, 2, [], None)
 
-    traced = asked(capsys, "trace", *CHECK[1:], "--model", "bias", "--replicates", "1", "--out", "t.csv")
+    traced = asked(shell, "trace", *CHECK[1:], "--model", "bias", "--replicates", "1", "--out", "t.csv")
     assert (traced["people"], traced["written"]) == (2, ["t.csv"])
     mix = ["--mix", "bias=0.5,rescorla_wagner=0.5", "--subjects", "4"]
-    simulated = asked(capsys, "simulate", *CHECK[2:], *mix, "--out", "s.csv")
+    simulated = asked(shell, "simulate", *CHECK[2:], *mix, "--out", "s.csv")
     assert simulated["written"] == ["s.csv", "s.truth.csv"]
     assert sum(simulated["models"].values()) == 4  # type: ignore[attr-defined]
-    made = asked(capsys, "init", "new")
+    made = asked(shell, "init", "new")
     assert "new/README.md" in made["written"]  # type: ignore[operator]
 
 
-def test_a_report_says_what_was_found_and_where_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_report_says_what_was_found_and_where_it_is(tmp_path: Path, shell: Shell) -> None:
     make_run(tmp_path / "run", Sample(4, 6, models=("flat", "holmes"), label="a first look: few.", records=False))
     out = tmp_path / "r.pdf"
     command = ["report", str(tmp_path / "run"), "--pages", "summary", "--out", str(out)]
-    code, text, err = run(capsys, *command)
+    text, err = shell(*command)
     lines = text.splitlines()
-    assert (code, err) == (0, f"wrote {out}\n")
+    assert err == f"wrote {out}\n"
     assert "describes an estimated " in lines[0]
     assert lines[1].startswith("In a simulated study of this design, with ")
     assert lines[2:] == [f"The report, a first look, can be read in {out}."]
-    said = asked(capsys, *command, "--force")
+    said = asked(shell, *command, "--force")
     assert (said["words"], said["written"]) == (lines[:2], [str(out)])
 
 
-def test_quiet_commands_print_what_was_asked_for_alone(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(capsys, *CHECK, "-q") == (0, "", "")
-    assert run(capsys, *fit_command(), "-q") == (0, "", "")
-    assert run(capsys, "status", "run", "-q") == (0, "", "")
-    assert run(capsys, "protocols", "show", "reversal", "-q")[1] == (ROOT / "protocols" / "reversal.toml").read_text()
-    code, out, err = run(capsys, *CHECK, "-q", "--json")
-    assert (code, json.loads(out)["subjects"], err) == (0, 2, "")
+def test_quiet_commands_print_what_was_asked_for_alone(study: Path, shell: Shell) -> None:
+    assert shell(*CHECK, "-q") == ("", "")
+    assert shell(*fit_command(), "-q") == ("", "")
+    assert shell("status", "run", "-q") == ("", "")
+    assert shell("protocols", "show", "reversal", "-q")[0] == (ROOT / "protocols" / "reversal.toml").read_text()
+    out, err = shell(*CHECK, "-q", "--json")
+    assert (json.loads(out)["subjects"], err) == (2, "")
 
 
 # --- exit codes
-
-
-def test_bad_input_ends_with_2(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    said = asked(capsys, "fit", "none.csv", "--protocol", "conditionin", "--out", "run")
+def test_bad_input_ends_with_2(study: Path, shell: Shell) -> None:
+    said = asked(shell, "fit", "none.csv", "--protocol", "conditionin", "--out", "run")
     assert said["exit_code"] == 2
     (problem,) = said["problems"]  # type: ignore[misc]
     assert problem["seen"] == "'conditionin'"
     assert problem["advice"] == "Did you mean 'conditioning'?"
     assert "conditionin" in str(said["error"])
-    said = asked(capsys, "check", "dada.csv", *CHECK[2:])  # which goes on to say what was read
+    said = asked(shell, "check", "dada.csv", *CHECK[2:])  # which goes on to say what was read
     assert said["error"] == "dada.csv: saw no such file; allowed: a file or a folder. Did you mean 'data.csv'?"
 
 
@@ -196,15 +185,13 @@ def test_bad_input_ends_with_2(study: Path, capsys: pytest.CaptureFixture[str]) 
         (["recover"], "say whose trials"),
     ],
 )
-def test_bad_options_end_with_2(arguments: list[str], error: str, capsys: pytest.CaptureFixture[str]) -> None:
-    said = asked(capsys, *arguments)
+def test_bad_options_end_with_2(arguments: list[str], error: str, shell: Shell) -> None:
+    said = asked(shell, *arguments)
     assert said["exit_code"] == 2
     assert error in str(said["error"])
 
 
-def test_results_with_warnings_end_with_3(
-    study: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_results_with_warnings_end_with_3(study: Path, shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     fit_person = cohort.fit_person
 
     def fails_for_one(task: Task, preset: Preset) -> PersonFit:
@@ -213,27 +200,27 @@ def test_results_with_warnings_end_with_3(
         return fit_person(task, preset)
 
     monkeypatch.setattr(cohort, "fit_person", fails_for_one)
-    said = asked(capsys, *fit_command())
+    said = asked(shell, *fit_command())
     assert (said["exit_code"], said["error"]) == (3, None)
     (warning,) = said["warnings"]  # type: ignore[misc]
     assert warning.splitlines()[-1] == "  s02 with bias: RuntimeError: boom"
     assert [row["subject"] for row in said["failures"]] == ["s02"]  # type: ignore[attr-defined]
 
 
-def test_ctrl_c_ends_with_130(study: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_ends_with_130(study: Path, shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(cohort, "fit_person", raising(KeyboardInterrupt()))
-        said = asked(capsys, *fit_command())
+        said = asked(shell, *fit_command())
     assert (said["exit_code"], said["error"]) == (
         130,
         "Stopped. What is done is safe in run; the same command goes on from there.",
     )
     monkeypatch.setattr(reading, "check_data", raising(KeyboardInterrupt()))
-    assert run(capsys, *CHECK) == (130, "", "Stopped.\n")
+    assert shell(*CHECK, code=130) == ("", "Stopped.\n")
     in_compiled_code = SystemError("returned a result with an exception set")
     in_compiled_code.__cause__ = KeyboardInterrupt()
     monkeypatch.setattr(reading, "check_data", raising(in_compiled_code))
-    assert run(capsys, *CHECK) == (130, "", "Stopped.\n")
+    assert shell(*CHECK, code=130) == ("", "Stopped.\n")
 
 
 @pytest.mark.parametrize("afterwards", ["time.sleep(600)", "1 / 0"])
@@ -300,11 +287,9 @@ def test_the_package_is_a_program() -> None:
     assert listed[0] == listed[1]
 
 
-def test_what_nobody_expects_is_one_line(
-    study: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_nobody_expects_is_one_line(study: Path, shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "check_data", raising(RuntimeError("boom")))
-    said = asked(capsys, *CHECK)
+    said = asked(shell, *CHECK)
     assert (said["exit_code"], said["command"]) == (1, "check")
     assert said["error"] == "unexpected error, RuntimeError: boom. Add --debug to the command to see where."
     for arguments in ([*CHECK, "--debug"], ["--debug", *CHECK]):
@@ -312,17 +297,13 @@ def test_what_nobody_expects_is_one_line(
             main(arguments)
 
 
-def test_what_a_library_prints_is_no_json(
-    study: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_library_prints_is_no_json(study: Path, shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     check_data = reading.check_data
     monkeypatch.setattr(reading, "check_data", lambda *given: print("hello") or check_data(*given))
-    assert asked(capsys, *CHECK)["subjects"] == 2
+    assert asked(shell, *CHECK)["subjects"] == 2
 
 
 # --- colours and libraries
-
-
 @pytest.mark.parametrize(("wanted", "heard"), [("", False), ("default", True)])
 def test_libraries_are_silent_unless_asked_for(wanted: str, heard: bool) -> None:
     script = """

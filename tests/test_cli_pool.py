@@ -1,7 +1,5 @@
 """``holmes-fit pool`` and ``holmes-fit compare``: what they leave, how they end, and what they say about mistakes."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from dataclasses import asdict
@@ -24,7 +22,7 @@ from holmes_fit.groups.pooling.sampling import Diagnostics, Sampling
 from holmes_fit.runs.folder import open_run, read_run
 from holmes_fit.settings.pooling import PoolingSettings
 from holmes_fit.settings.preset import load_preset
-from tests.commands import run as call
+from tests.commands import Shell
 
 SEED = 20264
 GOOD, BAD = Diagnostics(0, 1.001, 900, 900), Diagnostics(2, 1.001, 900, 900)
@@ -57,14 +55,11 @@ def preset(folder: Path, **values: float) -> Path:
 
 
 # --------------------------------------------------------------------------------------------------- what they leave
-
-
 @pytest.mark.slow
-def test_pooling_leaves_tables_and_says_what_was_found(run_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_pooling_leaves_tables_and_says_what_was_found(run_folder: Path, shell: Shell) -> None:
     """With the default draws. Half as many do not always converge: R-hat 1.011 has been seen."""
     formula = "choice_probability ~ group"
-    code, out, err = call(capsys, "pool", run_folder, "--formula", formula, "--workers", 1)
-    assert code == 0
+    out, err = shell("pool", run_folder, "--formula", formula, "--workers", 1)
     assert out.startswith("bias: 6 people pooled.\n  choice_probability: group median ")
     assert "choice_probability, group: young - old: " in out
     assert err.startswith("pooling bias ...\nNext:\n  holmes-fit report ")
@@ -84,16 +79,13 @@ def test_pooling_leaves_tables_and_says_what_was_found(run_folder: Path, capsys:
     assert read_pooled(run, load_lattices(run, "bias")) is None
 
 
-def test_too_few_draws_end_with_a_warning_and_its_code(
-    run_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_too_few_draws_end_with_a_warning_and_its_code(run_folder: Path, tmp_path: Path, shell: Shell) -> None:
     """Two chains of 50 draws cannot have 400 effective ones."""
     earlier, own = ("pool_holmes.nc", "behaviour.csv"), "pool_notes.nc"
     for name in (*earlier, own):
         (run_folder / name).write_text("of another time")
     command = ["pool", run_folder, "--preset", preset(tmp_path, chains=2, tune=50, draws=50), "--workers", 1]
-    code, out, err = call(capsys, *command, "--quiet", "--json")
-    assert code == 3
+    out, err = shell(*command, "--quiet", "--json", code=3)
     # What lies beside the new tables belongs to them, or is not ours.
     assert [(run_folder / name).exists() for name in (*earlier, own)] == [False, False, True]
     assert err.startswith("Not converged: bias. Do not report these numbers. Take more draws: ")
@@ -131,7 +123,7 @@ def test_a_comparison_ends_as_its_diagnostics_say(
     code: int,
     said: str,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    shell: Shell,
 ) -> None:
     found = SimpleNamespace(
         converged=mixture is GOOD and group is GOOD,
@@ -148,15 +140,12 @@ def test_a_comparison_ends_as_its_diagnostics_say(
     monkeypatch.setattr(compare, "compare", lambda *names, **options: given.update(options, names=names) or found)
     monkeypatch.setattr(words, "in_words", lambda _: "half of them")
     command = ["compare", "runs/pilot", "--models", "flat, holmes", "--by", "site", "--leave-out", "s1", "--seed", 5]
-    ended, out, err = call(capsys, *command)
-    assert (ended, out) == (code, "half of them\n")
+    out, err = shell(*command, code=code)
+    assert out == "half of them\n"
     assert err.startswith(said or "Next:\n  holmes-fit recover --from runs/pilot\n  holmes-fit report runs/pilot --out")
-    for_programs = json.loads(call(capsys, *command, "--json")[1])
+    for_programs = json.loads(shell(*command, "--json", code=code)[0])
     assert (for_programs["exit_code"], for_programs["words"]) == (code, "half of them")
-    assert for_programs["models"] == [
-        {"model": "flat", "exceedance": 0.25},
-        {"model": "holmes", "exceedance": None},
-    ]
+    assert for_programs["models"] == [{"model": "flat", "exceedance": 0.25}, {"model": "holmes", "exceedance": None}]
     assert for_programs["prior_sensitivity"] == [{"model": "flat", "prior_width": 2.0}]
     assert len(for_programs["warnings"]) == (code == 3)
     assert given["names"] == (Path("runs/pilot"), ["flat", "holmes"])
@@ -165,29 +154,25 @@ def test_a_comparison_ends_as_its_diagnostics_say(
     assert given["sampling"].seed == 5
 
 
-def test_what_has_not_changed_is_not_sampled_again(
-    run_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_has_not_changed_is_not_sampled_again(run_folder: Path, tmp_path: Path, shell: Shell) -> None:
     short = preset(tmp_path, chains=2, tune=50, draws=50)
     command = ["pool", run_folder, "--preset", short, "--workers", 1]
     tables = ("group.csv", "pooled.csv", "pooling.csv", "pooling_prior.csv", "pool_bias.nc")
-    first = call(capsys, *command)[1]
+    first, _ = shell(*command, code=3)
     before = {name: (run_folder / name).read_bytes() for name in tables}
     (run_folder / "group.csv").write_text("spoilt")
-    again = call(capsys, *command, "--workers", 2)[1]
+    again, _ = shell(*command, "--workers", 2, code=3)
     assert again == f"Not sampled again, as nothing has changed: bias.\n{first}"
     assert {name: (run_folder / name).read_bytes() for name in tables} == before
     for other in (["--seed", 1], ["--leave-out", "s01"], ["--formula", "choice_probability ~ group"]):
-        out = call(capsys, *command, *other)[1]
+        out, _ = shell(*command, *other, code=3)
         assert out.startswith("bias: ")
         assert (run_folder / "pool_bias.nc").read_bytes() != before["pool_bias.nc"]
     (run_folder / "pool_bias.nc").write_text("spoilt")
-    assert call(capsys, *command)[1] == first
+    assert shell(*command, code=3)[0] == first
 
 
 # --------------------------------------------------------------------------------------------------- settings
-
-
 def test_settings_come_from_the_preset(tmp_path: Path) -> None:
     prior, sampling = pooling_of(str(preset(tmp_path, spread=0.3, chains=3, draws=2000)), 7, 2)
     assert prior == GroupPrior(spread=0.3)
@@ -204,8 +189,6 @@ def test_all_defaults_are_the_same() -> None:
 
 
 # --------------------------------------------------------------------------------------------------- mistakes
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -229,61 +212,46 @@ def test_all_defaults_are_the_same() -> None:
         (["--workers", 0], "argument workers: saw 0; allowed: a whole number from 1"),
     ],
 )
-def test_what_cannot_be_pooled_is_said(
-    options: list[object], message: str, fitted: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code, out, err = call(capsys, "pool", fitted, *options)
-    assert (code, out) == (2, "")
-    assert message in err
+def test_what_cannot_be_pooled_is_said(options: list[object], message: str, fitted: Path, shell: Shell) -> None:
+    assert message in shell.refuses("pool", fitted, *options)
 
 
-def test_a_group_in_which_nobody_is_left_is_named(run_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_group_in_which_nobody_is_left_is_named(run_folder: Path, shell: Shell) -> None:
     run = read_run(run_folder)
     people = run.read_table("subjects.csv", ("subject",))
     run.write_table("subjects.csv", people.assign(group=["a", "a", "b", "b", "b", "c"]))
     command = ["pool", run_folder, "--formula", "choice_probability ~ group", "--leave-out", "s06"]
-    code, _, err = call(capsys, *command)
-    assert code == 2
+    err = shell.refuses(*command)
     assert "covariate group: saw nobody left in group 'c'; allowed: groups with people who were fitted." in err
 
 
 @pytest.mark.parametrize("command", ["pool", "compare"])
-def test_a_run_that_is_not_complete_says_how_to_go_on(
-    command: str, run_folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_that_is_not_complete_says_how_to_go_on(command: str, run_folder: Path, shell: Shell) -> None:
     run = read_run(run_folder)
     for subject in ("s02", "s05"):
         run._path(("bias", subject)).unlink()
-    code, _, err = call(capsys, command, run_folder)
-    assert code == 2
+    err = shell.refuses(command, run_folder)
     assert "model bias: saw no fit of 2 of 6 people: ['s02', 's05']; allowed: a complete run." in err
     assert "The same call of holmes_fit.fit goes on where it was." in err
     manifest = (run_folder / "manifest.json").read_text()
     (run_folder / "manifest.json").write_text(manifest.replace("holmes_fit.fit", "holmes-fit fit x.csv --out run"))
-    assert (
-        "The same command goes on where it was: holmes-fit fit x.csv --out run" in call(capsys, command, run_folder)[2]
-    )
+    again = "The same command goes on where it was: holmes-fit fit x.csv --out run"
+    assert again in shell.refuses(command, run_folder)
 
 
 @pytest.mark.parametrize("command", ["pool", "compare"])
-def test_someone_who_could_not_be_fitted_must_be_left_out(
-    command: str, run_folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_someone_who_could_not_be_fitted_must_be_left_out(command: str, run_folder: Path, shell: Shell) -> None:
     read_run(run_folder).save_record(("bias", "s03"), {}, error="all answers are missed")
-    code, _, err = call(capsys, command, run_folder)
-    assert code == 2
+    err = shell.refuses(command, run_folder)
     assert "bias, s03: saw all answers are missed; allowed: a fit that succeeded. Leave this person out." in err
 
 
 @pytest.mark.parametrize("command", ["pool", "compare"])
-def test_a_folder_that_is_no_run_of_fits_is_refused(
-    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert "saw no such folder; allowed: the folder of a run" in call(capsys, command, tmp_path / "none")[2]
+def test_a_folder_that_is_no_run_of_fits_is_refused(command: str, tmp_path: Path, shell: Shell) -> None:
+    assert "saw no such folder; allowed: the folder of a run" in shell.refuses(command, tmp_path / "none")
     with open_run(tmp_path / "other", identity={"kind": "replication"}, about={}, keys=[]):
         pass
-    code, _, err = call(capsys, command, tmp_path / "other")
-    assert code == 2
+    err = shell.refuses(command, tmp_path / "other")
     assert "saw a run of something else; allowed: a run of holmes-fit fit" in err
 
 
@@ -298,26 +266,17 @@ def test_a_folder_that_is_no_run_of_fits_is_refused(
         ("site", "covariate site: saw only x; allowed: at least two groups with people in them."),
     ],
 )
-def test_people_who_cannot_be_divided_are_not(
-    by: str, message: str, fitted: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code, _, err = call(capsys, "compare", fitted, "--by", by)
-    assert code == 2
-    assert message in err
+def test_people_who_cannot_be_divided_are_not(by: str, message: str, fitted: Path, shell: Shell) -> None:
+    assert message in shell.refuses("compare", fitted, "--by", by)
 
 
-def test_one_model_is_no_comparison(fitted: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, _, err = call(capsys, "compare", fitted)
-    assert code == 2
-    assert "models: saw 1; allowed: at least two models to compare." in err
+def test_one_model_is_no_comparison(fitted: Path, shell: Shell) -> None:
+    assert "models: saw 1; allowed: at least two models to compare." in shell.refuses("compare", fitted)
 
 
-def test_mistakes_in_the_settings_are_all_named(
-    fitted: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_mistakes_in_the_settings_are_all_named(fitted: Path, tmp_path: Path, shell: Shell) -> None:
     settings = preset(tmp_path, spread=-1, draws=7, chanes=4)
-    code, _, err = call(capsys, "pool", fitted, "--preset", settings)
-    assert code == 2
+    err = shell.refuses("pool", fitted, "--preset", settings)
     assert "mine.toml, key pooling.spread: saw -1; allowed: greater than 0." in err
     assert "mine.toml, key pooling.draws: saw 7; allowed: greater than or equal to 50." in err
     assert "mine.toml, key pooling.chanes: saw 4; allowed: keys mean_sd, spread, " in err

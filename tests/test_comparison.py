@@ -108,8 +108,6 @@ def test_frequencies_by_group_are_those_of_each_group_alone() -> None:
 
 
 # --------------------------------------------------------------------------------------------------------- a run
-
-
 @pytest.fixture(scope="module")
 def fitted(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Six people who learn, in two groups, with two models that take no time."""

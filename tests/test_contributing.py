@@ -1,7 +1,5 @@
 """What CONTRIBUTING.md shows can be done in just these lines: a model, a response, a protocol and a page are added."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Models and parameters describe themselves once; a run carries it to whoever shows the results."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The examples in the docstrings of the public functions are run, in a folder with the files that they speak of."""
 
-from __future__ import annotations
-
 import doctest
 import inspect
 import io

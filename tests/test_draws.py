@@ -75,8 +75,6 @@ def assert_no_alarm(p_values: dict[str, float]) -> None:
 
 
 # The generator -------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize(("counter", "key", "answer"), KNOWN_ANSWERS)
 def test_philox_gives_its_published_answers(
@@ -105,8 +103,6 @@ def test_words_map_into_the_open_interval(high: int, low: int, value: float) -> 
 
 
 # The addresses -------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("axis", "purpose"), LINES)
 def test_draws_along_an_axis_are_uniform_and_independent(axis: str, purpose: str) -> None:
     values = line(axis, purpose)
@@ -156,8 +152,6 @@ def test_resampling_draws_at_once_are_the_draws_one_by_one(length: int) -> None:
 
 
 # The key -------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("seed", "learner", "key"),
     [(0, "", 0xABF6BEDB09E7E2B0), (1, "anna", 0x95ED156BB8CDF80E), (20240917, "p 01/ä", 0x3E1F3B890E1C6893)],

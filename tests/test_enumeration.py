@@ -19,7 +19,7 @@ from scipy.special import beta as beta_function
 from scipy.stats import t as student_t
 
 import holmes_fit
-from tests.oracle.enumeration import LevelCounts, Path, PathPrior, StickyBy, exact_p_hat, p_hat_under, with_path
+from tests.oracle.enumeration import LevelCounts, Path, PathPrior, StickyBy, p_hat_under, with_path
 
 SEED = 20240917
 PARTICLES = 40_000
@@ -125,19 +125,10 @@ def filtered(case: Case) -> NDArray[np.float64]:
 
 
 # The oracle against hand computation -------------------------------------------------------------------------------
-
-
 def tree(**changes: Any) -> PathPrior:
     """A small sticky tree with stopping, alpha 2 and Omega 3, so that no two rules give the same number."""
-    values: dict[str, Any] = {
-        "levels": 3,
-        "alpha": 2.0,
-        "omega": 3.0,
-        "max_branches": 20,
-        "stops": True,
-        "sticky": True,
-    }
-    return PathPrior(**(values | changes))
+    values: dict[str, Any] = {"levels": 3, "alpha": 2.0, "omega": 3.0, "max_branches": 20}
+    return PathPrior(**(values | {"stops": True, "sticky": True} | changes))
 
 
 def flat(alpha: float) -> PathPrior:
@@ -220,11 +211,9 @@ def test_paths_exhaust_the_prior(model: str) -> None:
 
 @pytest.mark.parametrize("levels", [1, 3])
 def test_vanishing_alpha_leaves_one_cause_and_its_running_mean(levels: int) -> None:
-    cues, outcome, feedback = observations("10+ 01-? 11- 10+")
     omega = 0.4
-    p_hat = exact_p_hat(
-        cues, outcome, feedback, levels=levels, max_branches=20, alpha=1e-12, omega=omega, stops=levels > 1, sticky=True
-    )
+    prior = tree(levels=levels, alpha=1e-12, omega=omega, stops=levels > 1)
+    p_hat = p_hat_under(prior, *observations("10+ 01-? 11- 10+"))
     seen, present = np.array([0, 1, 1, 2]), np.array([0, 1, 1, 1])
     assert p_hat == pytest.approx((omega + present) / (2 * omega + seen))
 
@@ -234,16 +223,7 @@ def test_two_trials_and_two_levels_by_hand() -> None:
     # (1 + 1) / (1 + 1 + 1) = 2/3. The second trial meets the first one's leaf if both stop early (1/2 * 1/2 * 2/3) or
     # both go on (1/2 * 1/2 * 2/3 * 2/3): 5/18 in all. There cue and outcome have probability 2/3, in a new leaf 1/2:
     # (5/18 * 2/3 * 2/3 + 13/18 * 1/2 * 1/2) / (5/18 * 2/3 + 13/18 * 1/2) = 197/354.
-    p_hat = exact_p_hat(
-        *observations("1+ 1+"),
-        levels=2,
-        max_branches=20,
-        alpha=1.0,
-        omega=1.0,
-        depth_scale=0.0,
-        stops=True,
-        sticky=True,
-    )
+    p_hat = p_hat_under(tree(levels=2, alpha=1.0, omega=1.0, depth_scale=0.0), *observations("1+ 1+"))
     assert p_hat == pytest.approx([1 / 2, 197 / 354])
 
 
@@ -255,16 +235,8 @@ def test_length_normalisation_by_hand() -> None:
     #   one:  2/3 * 3/4 * 3/4 + 1/3 * 1/2 * 1/2 = 11/24  over  2/3 * 3/4 + 1/3 * 1/2 = 2/3
     #   two:  2/3 * 2/3 * 2/3 + 1/3 * 1/2 * 1/2 = 41/108 over  2/3 * 2/3 + 1/3 * 1/2 = 11/18
     #   (1/3 * 11/24 + 1/4 * 41/108) / (1/3 * 2/3 + 1/4 * 11/18) = 107/162.
-    p_hat = exact_p_hat(
-        *observations("11+ 11+ 11+"),
-        levels=1,
-        max_branches=None,
-        alpha=1.0,
-        omega=1.0,
-        stops=False,
-        sticky=False,
-        length_normalized=True,
-    )
+    prior = replace(flat(1.0), omega=1.0)
+    p_hat = p_hat_under(prior, *observations("11+ 11+ 11+"), length_normalized=True)
     assert p_hat == pytest.approx([1 / 2, 25 / 42, 107 / 162])
 
 
@@ -352,7 +324,6 @@ def test_order_free_models_have_the_closed_form_predictions(case: Case) -> None:
 
 
 # The filter against the oracle -------------------------------------------------------------------------------------
-
 FLAT = Case("flat", FIVE_TRIALS)
 HOLMES = Case("holmes", FOUR_TRIALS)
 # Deep levels are used most, and so matter most, where the concentration does not decay.
@@ -434,8 +405,6 @@ def test_filter_agrees_with_the_sum_over_all_histories(name: str) -> None:
 
 
 # The comparison against mistakes -----------------------------------------------------------------------------------
-
-
 class StopsByTheLevelBelow(PathPrior):
     def stop_probability(self, level: int) -> float:
         return super().stop_probability(level) if level in (0, self.levels) else 1 / (1 + self.concentration(level))

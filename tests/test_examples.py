@@ -1,7 +1,5 @@
 """The example cohorts in data/: simulated, labelled, read by their protocols, and made again byte by byte."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path

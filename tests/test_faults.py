@@ -1,7 +1,5 @@
 """The list of deliberate faults has not gone stale: every fault still applies, and its tests are there."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

@@ -1,12 +1,8 @@
 """A cohort fitted: what the tables hold, and that they do not depend on who works, when, and in which order."""
 
-from __future__ import annotations
-
 import json
-import logging
 import os
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -55,8 +51,6 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 # --- the same bytes, whoever works
-
-
 def test_two_workers_give_the_same_bytes(cohort: Cohort, fits: Fits, preset: Path, tmp_path: Path) -> None:
     fit(cohort, MODELS, tmp_path / "two", preset=preset, seed=SEED, observer=OBSERVER, workers=2)
     assert contents(tmp_path / "two") == contents(fits.folder)
@@ -84,14 +78,6 @@ def test_another_seed_gives_other_numbers(cohort: Cohort, fits: Fits, preset: Pa
     assert (values[0]["bias"] == values[1]["bias"]).all()
 
 
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[object]:
-    distributed = pytest.importorskip("distributed")
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
-    with distributed.LocalCluster(silence_logs=logging.CRITICAL + 1, **options) as cluster:
-        yield cluster
-
-
 @pytest.mark.slow
 def test_a_cluster_that_loses_a_worker_gives_the_same_bytes(
     cohort: Cohort, fits: Fits, preset: Path, tmp_path: Path, cluster: object
@@ -116,8 +102,6 @@ def test_a_cluster_that_loses_a_worker_gives_the_same_bytes(
 
 
 # --- what the tables hold
-
-
 def test_every_person_model_and_parameter_has_a_row(fits: Fits) -> None:
     expected = [
         (f"s0{person}", model, parameter)
@@ -214,11 +198,7 @@ def test_trees_have_the_names_of_the_cues(fits: Fits) -> None:
 
 
 def test_cues_have_readable_names() -> None:
-    features = {
-        "shape": {"levels": ["round", "square"], "copies": 2},
-        "rain": "binary",
-        "node": {"copies": 2},
-    }
+    features = {"shape": {"levels": ["round", "square"], "copies": 2}, "rain": "binary", "node": {"copies": 2}}
     protocol = Protocol.model_validate({"name": "x", "features": features})
     expected = ("shape=round", "shape=square", "shape=round.2", "shape=square.2", "rain", "node_cue", "node.2")
     assert cue_names(protocol) == expected
@@ -234,8 +214,6 @@ def test_the_search_says_where_every_start_ended(fits: Fits) -> None:
 
 
 # --- the run folder
-
-
 def test_the_run_needs_no_other_file(cohort: Cohort, fits: Fits) -> None:
     protocol = Protocol.model_validate_json((fits.folder / "protocol.json").read_text())
     assert protocol == cohort.protocol
@@ -296,8 +274,6 @@ def test_records_are_reused_and_not_made_again(
 
 
 # --- people with several learners, missed answers, fixed parameters
-
-
 def test_all_problems_of_a_person_share_one_parameter_set(preset: Path) -> None:
     cohort = people(2, "shepard")
     n_restarts = len({learner.restart for learner in cohort.learners})
@@ -348,8 +324,6 @@ def test_a_tied_parameter_is_said_to_be_tied(tmp_path: Path, preset: Path) -> No
 
 
 # --- baselines that can be known exactly
-
-
 def test_bias_finds_the_choice_rate() -> None:
     cohort = people(3, seed=SEED)
     fitted = fit(cohort, ("bias",), preset=exact_preset(), workers=1)

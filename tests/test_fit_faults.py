@@ -1,7 +1,5 @@
 """Fits under bad input and faults: what cannot be done is said, the rest goes on, and nothing that was done is lost."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal
@@ -40,8 +38,6 @@ def fitted(data: Cohort, models: tuple[str, ...], preset: Path, out: Path | None
 
 
 # --- what is asked for cannot be used
-
-
 def test_everything_wrong_is_named_at_once() -> None:
     with pytest.raises(InputError, match="argument models") as caught:
         fit(people(1), ("holms", "flat", "flat", 3), preset="quik", seed=-1)  # type: ignore[arg-type]
@@ -86,8 +82,6 @@ def test_workers_must_be_a_count() -> None:
 
 
 # --- people who cannot be fitted, and people of whom little is known
-
-
 def test_a_person_without_answers_is_recorded_and_the_rest_go_on(preset: Path, tmp_path: Path) -> None:
     some = with_choices(people(3), None, "s02")
     found = fitted(some, ("flat", "bias"), preset, tmp_path / "run")
@@ -183,8 +177,6 @@ def test_odd_names_stay_in_the_folder_and_come_back(preset: Path, tmp_path: Path
 
 
 # --- the run folder under faults
-
-
 def test_other_data_are_refused_and_named(preset: Path, tmp_path: Path) -> None:
     fitted(people(2), ("bias",), preset, tmp_path / "run")
     with pytest.raises(InputError, match=r"saw trials = [0-9a-f…]+; allowed: trials = [0-9a-f…]+, as asked for now"):
@@ -253,8 +245,6 @@ def test_a_second_process_is_refused(preset: Path, tmp_path: Path) -> None:
 
 
 # --- killed at random moments
-
-
 @POSIX_ONLY
 @pytest.mark.slow
 def test_killed_at_random_moments_it_ends_with_the_same_bytes(preset: Path, tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """Spoilt files: whatever the bytes, a clean error or a correct table, never another exception."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A run folder that was altered: what is read is refused with a message or is sound, and nothing else can happen."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

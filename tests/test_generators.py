@@ -1,7 +1,5 @@
 """Generators: the designs of the paper and of three tasks from the field, count by count."""
 
-from __future__ import annotations
-
 from itertools import combinations, product
 
 import numpy as np

@@ -74,8 +74,6 @@ def least_p(rank: NDArray[np.int64]) -> float:
 
 
 # -------------------------------------------------------------------------------------------- one cohort after another
-
-
 @pytest.mark.slow
 def test_a_mixture_is_that_of_the_people_it_is_given() -> None:
     """Models without free parameters: the posterior of the frequency is known, for one cohort and then another."""
@@ -91,8 +89,6 @@ def test_a_mixture_is_that_of_the_people_it_is_given() -> None:
 
 
 # ------------------------------------------------------------------------------------------------- calibration
-
-
 @pytest.mark.slow
 def test_ranks_of_groups_are_uniform() -> None:
     """NUTS over groups: 40 cohorts."""
@@ -154,8 +150,6 @@ def test_people_stay_within_the_bounds_even_of_a_group_far_outside() -> None:
 
 
 # ------------------------------------------------------------------------------------------------- shared traces
-
-
 @cache
 def shared_by(protocol: str) -> SharedTraces:
     """A short task on a small lattice."""

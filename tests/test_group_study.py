@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 from holmes_fit._support.errors import InputError
-from holmes_fit.cli import main
 from holmes_fit.fitting.request import request_fit
 from holmes_fit.runs.folder import read_run
 from holmes_fit.settings.preset import Preset, load_preset
@@ -29,6 +28,7 @@ from holmes_fit.studies.recovery.group_study import (
 from holmes_fit.studies.recovery.setup import set_up_recovery
 from holmes_fit.studies.recovery.shared_traces import node_traces
 from holmes_fit.studies.simulation.people import simulate
+from tests.commands import Shell
 from tests.small_recovery import without_figures
 
 SEED = 4
@@ -181,7 +181,7 @@ def test_a_recovery_tells_its_groups_from_its_people(monkeypatch: pytest.MonkeyP
 
 
 def test_groups_stay_when_they_are_not_asked_for_again_and_others_are_refused_at_once(
-    tmp_path: Path, pooled: list[dict[str, int]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, pooled: list[dict[str, int]], monkeypatch: pytest.MonkeyPatch, shell: Shell
 ) -> None:
     without_figures(monkeypatch)
     options = {"models": ("flat",), "subjects": 1, "preset": tiny_preset(), "workers": 1, "out": tmp_path / "study"}
@@ -192,6 +192,4 @@ def test_groups_stay_when_they_are_not_asked_for_again_and_others_are_refused_at
     monkeypatch.setattr("holmes_fit.studies.recovery.cohorts.carry_out", None)
     with pytest.raises(InputError, match=r"saw cohorts = 2; allowed: cohorts = 3"):
         studies.recover("conditioning", groups=3, **options)  # type: ignore[arg-type]
-    with pytest.raises(SystemExit, match=r"^0$"):
-        main(["status", str(tmp_path / "study")])
-    assert "done       5 of 5" in capsys.readouterr().out  # three rows of a lattice, and the groups
+    assert "done       5 of 5" in shell("status", tmp_path / "study")[0]  # three rows of a lattice, and the groups

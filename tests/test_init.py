@@ -1,33 +1,27 @@
 """A new study folder: what it holds works as it is."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
 
 from holmes_fit._support.errors import InputError
-from holmes_fit.cli import main
 from holmes_fit.settings.preset import load_preset
 from holmes_fit.trials.new_study import EXAMPLE, PROTOCOL, create_study
 from holmes_fit.trials.protocols.catalogue import load_protocol
 from holmes_fit.trials.protocols.schema import Columns, Exclusions
 from holmes_fit.trials.reading import check_data
+from tests.commands import Shell
 
 
-def run(*arguments: str) -> object:
-    with pytest.raises(SystemExit, match=r"^\d+$") as ended:
-        main(arguments)
-    return ended.value.code
-
-
-def test_the_example_passes_the_check_of_the_protocol(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_example_passes_the_check_of_the_protocol(
+    tmp_path: Path, shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
-    assert run("init", "study") == 0
+    shell("init", "study")
     monkeypatch.chdir("study")
-    assert run("check", EXAMPLE, "--protocol", PROTOCOL) == 0
-    assert run("simulate", "--protocol", PROTOCOL, "--model", "bias", "--subjects", "2", "--out", "simulated.csv") == 0
-    assert run("check", "simulated.csv", "--protocol", PROTOCOL) == 0
+    shell("check", EXAMPLE, "--protocol", PROTOCOL)
+    shell("simulate", "--protocol", PROTOCOL, "--model", "bias", "--subjects", "2", "--out", "simulated.csv")
+    shell("check", "simulated.csv", "--protocol", PROTOCOL)
 
 
 def test_the_example_shows_what_can_be_missing(tmp_path: Path) -> None:
@@ -42,13 +36,8 @@ def test_the_example_shows_what_can_be_missing(tmp_path: Path) -> None:
 
 def test_the_four_folders_are_there(tmp_path: Path) -> None:
     written = create_study(tmp_path / "a" / "b")
-    assert {path.relative_to(tmp_path / "a" / "b").parts[0] for path in written} == {
-        "README.md",
-        "data",
-        "protocols",
-        "fitting",
-        "reports",
-    }
+    folders = {path.relative_to(tmp_path / "a" / "b").parts[0] for path in written}
+    assert folders == {"README.md", "data", "protocols", "fitting", "reports"}
     assert all(path.stat().st_size for path in written)
 
 
@@ -86,10 +75,9 @@ def test_the_lines_that_are_examples_can_be_used(tmp_path: Path) -> None:
     assert protocol.choice.by is not None
 
 
-def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path, shell: Shell) -> None:
     (tmp_path / "notes.txt").write_text("mine")
-    assert run("init", str(tmp_path)) == 2
-    assert "notes.txt in it; allowed: a new folder, or an empty one" in capsys.readouterr().err
+    assert "notes.txt in it; allowed: a new folder, or an empty one" in shell.refuses("init", tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
 
@@ -100,9 +88,9 @@ def test_a_folder_that_cannot_be_made_is_refused(name: str, tmp_path: Path) -> N
         create_study(tmp_path / name)
 
 
-def test_odd_folder_names_are_fine(tmp_path: Path) -> None:
+def test_odd_folder_names_are_fine(tmp_path: Path, shell: Shell) -> None:
     for name in ("$a_b$", "🙂", "[red]x[/red]", "with blanks"):
-        assert run("init", str(tmp_path / name)) == 0
+        shell("init", tmp_path / name)
         assert (tmp_path / name / PROTOCOL).is_file()
 
 

@@ -1,7 +1,5 @@
 """Studies of the benchmarks go on where they were stopped, and end with the same tables."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """One person's posterior on the lattice, against quadrature that shares no code with it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
 

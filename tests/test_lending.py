@@ -1,7 +1,5 @@
 """Nodes that lend to each other, and the likelihood on the lattice, against a plain reading of the definitions."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -131,8 +129,6 @@ def test_coarse_nodes_are_first_nodes_and_a_few_of_each_response_parameter() -> 
 
 
 # ------------------------------------------------------------------------------------------------- made-up traces
-
-
 @dataclass(frozen=True, kw_only=True)
 class MadeUp(Task):
     """A person whose filters are drawn from a known density, that moves smoothly with the parameters.
@@ -359,8 +355,6 @@ def test_nodes_that_are_added_later_lend_too() -> None:
 
 
 # ------------------------------------------------------------------------------------------------- response nodes
-
-
 @pytest.mark.parametrize(
     ("protocol", "limit"), [("conditioning", 0.015), ("compositional_2", 0.015), ("compositional_3", 0.1)]
 )

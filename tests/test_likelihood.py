@@ -1,7 +1,5 @@
 """The choice likelihood against a plain reading of its definition, one trial at a time."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

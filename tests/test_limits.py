@@ -48,8 +48,6 @@ def assert_close(one: NDArray[np.float64], other: NDArray[np.float64]) -> None:
 
 
 # Limits --------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("length_normalized", [False, True])
 @pytest.mark.parametrize("resampling", ["systematic", "multinomial"])
 @pytest.mark.parametrize("model", VARIANTS)
@@ -89,8 +87,6 @@ def test_predictions_stay_at_one_half_when_no_outcome_is_shown(model: str) -> No
 
 
 # Symmetries ----------------------------------------------------------------------------------------------------------
-
-
 def permuted(observations: Observations) -> Observations:
     order = np.random.default_rng(SEED).permutation(observations.n_cues)
     assert (order != np.arange(observations.n_cues)).any()
@@ -155,7 +151,6 @@ def test_copies_of_all_cues_do_not_matter_to_a_mean_over_cues(copies: int) -> No
 
 
 # Identities between variants -----------------------------------------------------------------------------------------
-
 ONE_LEVEL = {"max_depth": 1, "max_branches": NO_CAP}
 ONE_BRANCH = {"max_branches": 1}
 
@@ -210,8 +205,6 @@ def test_length_normalisation_does_something() -> None:
 
 
 # Seeds ---------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("model", VARIANTS)
 def test_a_seed_and_a_learner_decide_everything(model: str) -> None:
     observations = reversal(SEED)

@@ -1,7 +1,5 @@
 """Lineage: assignments and trees from histories made by hand, and from the filter."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -30,8 +28,7 @@ def test_ancestry_is_traced_through_every_resampling() -> None:
 
 
 @pytest.mark.parametrize(
-    ("depth", "expected"),
-    [(0, [1, 2, 1, 1]), (1, [3, 4, 5, -1]), (2, [6, -1, -1, -1]), (3, [-1, -1, -1, -1])],
+    ("depth", "expected"), [(0, [1, 2, 1, 1]), (1, [3, 4, 5, -1]), (2, [6, -1, -1, -1]), (3, [-1, -1, -1, -1])]
 )
 def test_nodes_on_the_way_to_a_leaf(depth: int, expected: list[int]) -> None:
     past = history([[6, 4, 5, 1]])

@@ -40,8 +40,6 @@ def p_hat(model: Model, observations: Observations, key: np.uint64 = KEY, **chan
 
 
 # Names and parameters ------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", MODELS)
 def test_models_are_found_by_their_name(name: str) -> None:
     assert MODELS[name].name == name
@@ -84,8 +82,6 @@ def test_parameters_have_bounds_a_default_and_a_scale_that_maps_back(parameter: 
 
 
 # Predictions ---------------------------------------------------------------------------------------------------------
-
-
 @models
 @pytest.mark.parametrize("length_normalized", [False, True])
 def test_predictions_are_probabilities_within_the_bounds(model: Model, length_normalized: bool) -> None:
@@ -192,8 +188,6 @@ def test_whoever_learns_follows_the_outcome(model: Model) -> None:
 
 
 # The observer --------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -219,8 +213,6 @@ def test_a_model_of_its_own_limits_keeps_them() -> None:
 
 
 # The baselines -------------------------------------------------------------------------------------------------------
-
-
 def test_rescorla_wagner_by_hand() -> None:
     # Learning rate 0.5, weights from 0; what comes after the comma is the prediction error.
     #   10+  w.x = 0      p = 1/2                 w = (1/4, 0)
@@ -256,8 +248,6 @@ def test_only_bias_speaks_of_choices() -> None:
 
 
 # A new variant -------------------------------------------------------------------------------------------------------
-
-
 def test_a_new_variant_differs_from_those_it_lies_between() -> None:
     observations = reversal(SEED)
     values = {"alpha": 1.0, "omega": 0.5, "depth_scale": 0.5}

@@ -1,7 +1,5 @@
 """The notebook runs from its first cell to its last, on fewer people and with less effort than what is saved in it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

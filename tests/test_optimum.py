@@ -1,7 +1,5 @@
 """The best-fitting point: response parameters solved inside, and winners that are not chosen by luck."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

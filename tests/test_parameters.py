@@ -22,17 +22,9 @@ def defined(**changes: Any) -> Parameter:
 
 
 # Scales --------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("parameter", "natural", "position"),
-    [
-        (RATE, 1.0, 0.0),
-        (RATE, math.e, 1.0),
-        (CHANCE, 0.5, 0.0),
-        (CHANCE, 0.75, math.log(3)),
-        (SHARE, -0.25, -0.25),
-    ],
+    [(RATE, 1.0, 0.0), (RATE, math.e, 1.0), (CHANCE, 0.5, 0.0), (CHANCE, 0.75, math.log(3)), (SHARE, -0.25, -0.25)],
 )
 def test_scales_at_known_points(parameter: Parameter, natural: float, position: float) -> None:
     assert parameter.to_scale(natural) == pytest.approx(position, abs=1e-12)
@@ -60,8 +52,6 @@ def test_a_parameter_is_free_unless_it_says_otherwise() -> None:
 
 
 # Values --------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("parameter", "accepted", "rejected"),
     [
@@ -90,8 +80,6 @@ def test_what_is_allowed_in_words(parameter: Parameter, words: str) -> None:
 
 
 # Definitions that cannot be ------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

@@ -1,7 +1,5 @@
 """The picture of a design: what is in it, for every protocol that can be drawn."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Planning: how long tasks can be, what a plan's numbers mean, what it says, and how it goes on."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -28,7 +26,7 @@ from holmes_fit.studies.recovery.power import GROUPS
 from holmes_fit.trials.protocols.catalogue import load_protocol, protocol_names
 from holmes_fit.trials.protocols.generators import generate_trials
 from holmes_fit.trials.protocols.schema import Protocol
-from tests.commands import run
+from tests.commands import Shell
 from tests.toy_lattices import gaussian_lattices, log_axis
 
 SEED = 1
@@ -56,9 +54,8 @@ nodes = 15
 nodes = 25
 """
 
+
 # --- how long tasks can be
-
-
 @pytest.mark.parametrize("name", protocol_names())
 def test_a_protocol_has_as_many_trials_as_it_is_given(name: str) -> None:
     protocol = load_protocol(name)
@@ -92,8 +89,6 @@ def test_reversals_go_on_with_the_blocks_of_the_protocol() -> None:
 
 
 # --- what the numbers mean
-
-
 def test_power_is_that_of_counting_where_everyone_is_recognised() -> None:
     """With overwhelming evidence, a group is k people who follow the model, and the posterior a beta distribution.
 
@@ -203,8 +198,6 @@ def test_the_interval_of_a_prior_is_that_of_its_distribution() -> None:
 
 
 # --- what it says
-
-
 def made_up(power: dict[tuple[int, int], float], share: float = 0.9) -> tuple[pd.DataFrame, pd.DataFrame]:
     """A plan for two models with this power by trials and people, and this much left of a prior's interval."""
     rows = [
@@ -254,8 +247,6 @@ def test_the_weaker_direction_counts() -> None:
 
 
 # --- a plan from beginning to end
-
-
 class Asked:
     """A small plan, as a command."""
 
@@ -324,23 +315,21 @@ def test_the_figure_is_there_for_people_and_journals(planned: StudyPlan) -> None
 
 
 def test_the_same_command_makes_the_same_files_and_other_sizes_cost_no_fits(
-    asked: Asked, planned: StudyPlan, capsys: pytest.CaptureFixture[str]
+    asked: Asked, planned: StudyPlan, shell: Shell
 ) -> None:
     before = {name: (asked.out / name).read_bytes() for name in ("plan.csv", "plan_summary.txt", "figures/plan.svg")}
     records = {path: path.stat().st_mtime_ns for path in asked.out.glob("trials_*/from_*/records/**/*.npz")}
     assert records
-    code, out, err = run(capsys, *asked.command(trials="8", subjects="4"))
-    assert code == 0
+    out, err = shell(*asked.command(trials="8", subjects="4"))
     assert "12 of 12 are done already." in err
     assert set(planned.table["subjects"]) == {4}
     assert out.splitlines()[0] == planned.recommendation
-    code, out, err = run(capsys, *asked.command(), "-q", "--json")
-    assert (code, err) == (0, "")
+    out, err = shell(*asked.command(), "-q", "--json")
+    assert err == ""
     said = json.loads(out)
     assert (said["command"], said["words"]) == ("plan", read_plan(asked.out).recommendation)
     assert len(said["plan"]) == 8
-    code, out, _ = run(capsys, "status", str(asked.out))
-    assert code == 0
+    out, _ = shell("status", str(asked.out))
     assert [line.split() for line in out.splitlines() if line.startswith("done")] == [
         ["done", "1", "of", "1"],
         *[["done", "6", "of", "6"]] * 4,
@@ -350,13 +339,10 @@ def test_the_same_command_makes_the_same_files_and_other_sizes_cost_no_fits(
     assert after == records
 
 
-def test_everything_that_is_wrong_is_said_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_everything_that_is_wrong_is_said_at_once(tmp_path: Path, shell: Shell) -> None:
     what = ["--protocol", "weather_prediction", "--trials", "200,80,x", "--subjects", "1,10,10", "--people", "2"]
     how = ["--models", "flat,homles", "--preset", "quik", "--workers", "0", "--out", str(tmp_path / "plan")]
-    code, out, err = run(capsys, "plan", *what, *how)
-    assert code == 2
-    assert out == ""
-    said = err.splitlines()
+    said = shell.refuses("plan", *what, *how).splitlines()
     assert [line.split(":")[0] for line in said] == [
         "argument trials",
         "argument subjects",

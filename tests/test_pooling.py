@@ -46,8 +46,6 @@ def log_excess(draws: GroupDraws, prior: Scaled) -> np.ndarray:
 
 
 # ------------------------------------------------------------------------------------------- people under a group
-
-
 def test_a_person_integrates_out_as_a_normal_distribution_says() -> None:
     """Measured with normal errors in a normal group: the marginal is normal, with the variances added."""
     rng = np.random.default_rng(SEED)
@@ -152,8 +150,6 @@ def test_covariates_move_the_mean_of_each_person() -> None:
 
 
 # ------------------------------------------------------------------------------------------- merging
-
-
 def test_merging_is_undone_by_a_narrower_density() -> None:
     """Merged cells give nearly the same likelihoods, and far better ones than without the correction."""
     rng = np.random.default_rng(SEED)
@@ -198,8 +194,6 @@ def test_fine_axes_are_merged_where_a_lattice_is_large_and_coarse_ones_are_not()
 
 
 # ------------------------------------------------------------------------------------------- noise
-
-
 def with_noise(exact: Lattices, tilt: float, rng: np.random.Generator, shares: int = 4) -> Lattices:
     """Return lattices that are the mean of several shares, each of which tilts everyone's likelihood by chance."""
     (axis,) = exact.axes
@@ -274,8 +268,6 @@ def test_shift_is_how_far_noise_moves_the_group() -> None:
 
 
 # ------------------------------------------------------------------------------------------- what NUTS walks on
-
-
 def term_of(people: int, nodes: dict[str, int], personal: tuple[int, ...] = (), label: str = "") -> GroupTerm:
     """Return a group of people on lattices with so many nodes a parameter, some of which depend on two covariates."""
     rng = np.random.default_rng([SEED, *nodes.values()])
@@ -404,8 +396,6 @@ def test_diagnostics_say_what_is_wrong() -> None:
 
 
 # ------------------------------------------------------------------------------------------- NUTS against quadrature
-
-
 def midpoints(low: float, high: float, n: int) -> np.ndarray:
     """Return the centres of equal cells, at which a quadrature sums."""
     return low + (high - low) * (np.arange(n) + 0.5) / n

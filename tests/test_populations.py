@@ -1,7 +1,5 @@
 """Populations as priors: densities that integrate to 1 between the bounds, and draws that follow them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats

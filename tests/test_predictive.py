@@ -60,8 +60,6 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 # ------------------------------------------------------------------------------------------------- cells
-
-
 def test_cells_are_parts_blocks_and_conditions() -> None:
     cohort = simulate("shepard", "bias", 2, seed=SEED).cohort
     cells = make_cells(cohort)
@@ -121,8 +119,6 @@ def test_answers_without_feedback_are_scored_where_the_outcome_is_known() -> Non
 
 
 # ------------------------------------------------------------------------------------------------- numbers
-
-
 def test_bins_are_those_of_plain_sums() -> None:
     """Observed shares as a learning curve has them; simulated ones as the probabilities of a plain delta rule say."""
     groups = {"control": 2, "patient": 1}
@@ -217,8 +213,6 @@ def test_a_model_that_does_not_learn_is_found_out() -> None:
 
 
 # ------------------------------------------------------------------------------------------------- runs
-
-
 def test_a_run_gives_back_what_it_has_fitted(run: Run) -> None:
     cohort = simulate(
         "conditioning",

@@ -1,7 +1,5 @@
 """How progress is shown: bars in terminals, lines in notebooks and logs, nothing where nobody looks."""
 
-from __future__ import annotations
-
 import sys
 from types import ModuleType
 

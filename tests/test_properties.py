@@ -80,8 +80,6 @@ few_long_examples = settings(
 
 
 # Predictions ---------------------------------------------------------------------------------------------------------
-
-
 def assert_predictions(p_hat: NDArray[np.float64], shape: tuple[int, int]) -> None:
     assert p_hat.shape == shape
     assert np.isfinite(p_hat).all()
@@ -112,8 +110,6 @@ def test_predictions_are_probabilities_at_the_extremes(model: LatentCauseModel, 
 
 
 # No stale state ------------------------------------------------------------------------------------------------------
-
-
 @many_examples
 @given(problems(), problems())
 def test_one_run_leaves_nothing_behind_for_another(one: Problem, other: Problem) -> None:
@@ -148,8 +144,6 @@ def test_nothing_is_left_behind_on_long_sequences(long: Problem, short: Problem)
 
 
 # Histories -----------------------------------------------------------------------------------------------------------
-
-
 @many_examples
 @given(problems())
 def test_nodes_form_a_tree_within_its_limits(problem: Problem) -> None:
@@ -197,8 +191,6 @@ def test_survivors_keep_their_place(problem: Problem) -> None:
 
 
 # The filter's arithmetic, from its history alone ---------------------------------------------------------------------
-
-
 def log_probability(
     value: NDArray[np.uint8], present: NDArray[np.int64], seen: NDArray[np.int64], omega: float
 ) -> NDArray[np.float64]:

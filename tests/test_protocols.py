@@ -1,7 +1,5 @@
 """Protocols: what a TOML file says, and what is said about a TOML file that is wrong."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

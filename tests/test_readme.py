@@ -1,7 +1,5 @@
 """What the READMEs show is what happens: Python and commands run, output is real, and every result is explained."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

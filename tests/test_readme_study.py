@@ -1,7 +1,5 @@
 """The study of the README goes as it is shown: every command in its turn, with fewer people and coarser fits."""
 
-from __future__ import annotations
-
 import json
 import logging
 import shlex

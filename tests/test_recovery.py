@@ -1,7 +1,5 @@
 """Recovery studies: what the tables hold, that it agrees with the truth within chance, and going on after a stop."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Sequence
@@ -94,8 +92,6 @@ def no_pymc(light: None, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 # --- a small recovery, judged by its own Monte Carlo error
-
-
 def free_parameters(study: Recovery) -> Iterator[tuple[str, str, pd.DataFrame]]:
     for (model, parameter), own in study.people.groupby(["model", "parameter"], sort=False):
         yield str(model), str(parameter), own
@@ -161,8 +157,6 @@ def test_the_right_model_wins_over_all_people(study: Recovery) -> None:
 
 
 # --- what the tables hold
-
-
 def test_all_tables_have_their_columns(study: Recovery) -> None:
     for name, columns in TABLES.items():
         assert (study.folder / name).read_text().splitlines()[0].split(",") == list(columns)
@@ -370,8 +364,6 @@ def test_models_with_too_few_people_for_a_test_are_named(study: Recovery) -> Non
 
 
 # --- draws
-
-
 def test_simulations_and_fits_share_no_draws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     used: set[int] = set()
     original = LatentCauseModel.p_hat
@@ -412,8 +404,6 @@ def test_people_do_not_depend_on_how_many_there_are() -> None:
 
 
 # --- truths
-
-
 def test_truths_come_from_the_prior_between_the_bounds() -> None:
     space = load_preset("default").space(ALL_MODELS["holmes"])
     truths = draw_truths(space, 150, seed=SEED)
@@ -468,8 +458,6 @@ def test_averaged_observers_answer_by_the_mean_of_many_filters(monkeypatch: pyte
 
 
 # --- trials of others
-
-
 @pytest.fixture(scope="module")
 def pilot() -> Cohort:
     return people(3, seed=SEED, missed=0.2)
@@ -519,8 +507,6 @@ def test_values_and_trials_come_from_a_run(pilot: Cohort, preset: Path, no_pymc:
 
 
 # --- stopping and going on
-
-
 def contents(folder: Path) -> dict[str, bytes]:
     endings = (".csv", ".png", ".svg")
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.suffix in endings}
@@ -613,8 +599,6 @@ def test_people_who_cannot_be_fitted_are_left_out(
 
 
 # --- what cannot be used
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -1,7 +1,5 @@
 """Statistics of recovery, against SciPy, statsmodels, closed forms and plain loops."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -31,8 +29,6 @@ def rng() -> np.random.Generator:
 
 
 # --- measures and intervals
-
-
 def test_measures_agree_with_scipy_for_many_samples_at_once(rng: np.random.Generator) -> None:
     truth, estimate = rng.normal(size=(2, 7, 12)).round(1)  # with ties
     pairs = list(zip(truth, estimate, strict=True))
@@ -84,8 +80,6 @@ def test_shares_have_wilson_intervals() -> None:
 
 
 # --- ranks
-
-
 def test_ties_are_broken_evenly(rng: np.random.Generator) -> None:
     draws = np.array([1.0, 2.0, 2.0, 2.0, 3.0])
     assert rank_of(0.5, draws, rng) == 0

@@ -1,7 +1,5 @@
 """A small replication, from the runs to the report; resuming it, and what the comparison concludes."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -20,19 +18,9 @@ from paper.studies import OBSERVERS, STUDIES, VARIANTS, Sizes, chunks_of, effect
 from paper.summaries import task_spread
 from paper.tasks import make_task, run_chunk
 
-TINY = Sizes(
-    pairs=2,
-    seeds=1,
-    forward_seeds=8,
-    conditioning_seeds=3,
-    ablation_pairs=2,
-    ablation_seeds=1,
-    ablation_forward_seeds=2,
-    shared_pairs=2,
-    shared_tasks=2,
-    dissected_pairs=2,
-    bootstrap=50,
-)
+TWO = ("pairs", "ablation_pairs", "ablation_forward_seeds", "shared_pairs", "shared_tasks", "dissected_pairs")
+ONE = ("seeds", "ablation_seeds")
+TINY = Sizes(**dict.fromkeys(TWO, 2), **dict.fromkeys(ONE, 1), forward_seeds=8, conditioning_seeds=3, bootstrap=50)
 
 
 @pytest.fixture(scope="module")
@@ -53,8 +41,6 @@ def tables_of(folder: Path) -> dict[str, bytes]:
 
 
 # ----------------------------------------------------------------------------------------------------------- end to end
-
-
 def test_everything_is_written(everything: tuple[Path, Replication]) -> None:
     out, found = everything
     assert all(path.is_file() for path in found.files)
@@ -165,8 +151,6 @@ def test_ctrl_c_says_how_to_go_on(
 
 
 # ------------------------------------------------------------------------------------------------------------- resuming
-
-
 def test_a_run_that_lost_chunks_goes_on_and_ends_with_the_same_tables(tmp_path: Path) -> None:
     sizes = replace(TINY, conditioning_seeds=25)
     replicate(["conditioning"], tmp_path / "out", workers=1, sizes=sizes)
@@ -214,8 +198,6 @@ def test_unknown_studies_and_workers_are_refused_together(tmp_path: Path) -> Non
 
 
 # ---------------------------------------------------------------------------------------------------------- what is run
-
-
 def test_pairs_are_uniform_in_their_box_and_do_not_depend_on_their_number() -> None:
     box = jobs_of(TINY)["compositional"].points
     pairs = sampled_pairs(box, 200)
@@ -257,8 +239,6 @@ def test_a_chunk_survives_its_file_to_the_last_bit(tmp_path: Path) -> None:
 
 
 # ------------------------------------------------------------------------------------------------------------- verdicts
-
-
 def line(value: float, se: float, n: int = 4, **keys: str) -> pd.DataFrame:
     names = {"study": "backward", "task": "3-level", "model": "holmes", "metric": "recall"} | keys
     return pd.DataFrame([{**names, "value": value, "se": se, "sd": se * np.sqrt(n), "n": n}])

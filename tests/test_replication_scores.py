@@ -1,7 +1,5 @@
 """The metrics on hand-made assignments with known answers; AUC, ROC and bootstrap against other libraries."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -32,8 +30,6 @@ def history_of(paths: list[list[tuple[int, ...]]]) -> History:
 
 
 # ---------------------------------------------------------------------------------------------------------- predictions
-
-
 def test_a_prediction_of_one_half_is_a_prediction_of_no_outcome() -> None:
     assert scores.accuracy(np.array([0.5, 0.5, 0.51, 0.49]), np.array([0, 1, 1, 1])) == 0.5
 
@@ -60,8 +56,6 @@ def test_shape_separation_is_the_difference_of_means() -> None:
 
 
 # ------------------------------------------------------------------------------------------------------ representations
-
-
 def test_transfer_of_a_perfect_partition() -> None:
     assert scores.transfer(LABELS + 7, LABELS) == (1.0, 1.0, 1.0)
 
@@ -126,8 +120,6 @@ def test_a_depth_that_few_trials_reach_is_read_above_it() -> None:
 
 
 # ----------------------------------------------------------------------------------------------- where shapes are apart
-
-
 def test_nodes_that_follow_shape_separate_it_fully_and_nodes_that_ignore_it_do_not() -> None:
     shapes = np.array(["circle", "circle", "square", "square"])
     assert scores.node_separation(np.array([1, 1, 2, 2]), shapes) == 1.0
@@ -149,8 +141,6 @@ def test_the_shallowest_of_equally_good_levels_is_the_best() -> None:
 
 
 # ------------------------------------------------------------------------------------------------------- ROC, bootstrap
-
-
 @pytest.mark.parametrize("decimals", [1, 8])  # with many ties, and with none
 def test_auc_and_roc_agree_with_scikit_learn(decimals: int) -> None:
     rng = np.random.default_rng(3)

@@ -1,7 +1,5 @@
 """The cohort report: what is printed is what the run says, the same every time, and readable."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -50,8 +48,6 @@ def table(run: Path, name: str) -> pd.DataFrame:
 
 
 # --- The invented runs are like real ones
-
-
 def test_invented_runs_have_the_columns_of_real_ones(run: Path) -> None:
     for name in ("fits.csv", "models.csv", "trials_fitted.csv", "failures.csv"):
         columns = of(name).columns
@@ -60,7 +56,6 @@ def test_invented_runs_have_the_columns_of_real_ones(run: Path) -> None:
 
 
 # --- Numbers: each one that is printed, as the tables of the run have it
-
 LABELS = {"holmes": "HOLMES", "rescorla_wagner": "Rescorla–Wagner"}
 SYMBOLS = {"alpha": "α", "omega": "Ω", "beta": "β"}
 
@@ -245,8 +240,6 @@ def test_behaviour_people_and_trees_are_those_of_the_tables(run: Path, pages: di
 
 
 # --- Warnings
-
-
 @pytest.mark.parametrize(
     ("section", "text"),
     [
@@ -289,8 +282,6 @@ def test_every_page_says_what_made_it(texts: list[str]) -> None:
 
 
 # --- The file
-
-
 def test_the_same_run_gives_the_same_bytes(run: Path, written: list[Path], tmp_path: Path) -> None:
     again = hf.report(read_run(run), tmp_path / "again.pdf")
     assert again[0].read_bytes() == written[0].read_bytes()
@@ -379,8 +370,6 @@ def test_every_figure_that_is_written_can_be_drawn(run: Path, tmp_path: Path) ->
 
 
 # --- Runs
-
-
 def test_a_report_for_each_group(run: Path, tmp_path: Path) -> None:
     paths = hf.report(run, tmp_path / "cohort.pdf", by="group", pages=["comparison", "appendix"])
     assert [path.name for path in paths] == ["cohort_control.pdf", "cohort_patient.pdf"]

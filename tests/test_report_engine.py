@@ -1,7 +1,5 @@
 """The layout engine: pages that are data become a PDF that is full, readable, and the same every time."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime

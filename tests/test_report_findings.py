@@ -1,7 +1,5 @@
 """What the report concludes from its tables: how sure it sounds, and which of several models it is about."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

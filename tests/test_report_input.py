@@ -1,7 +1,5 @@
 """What can be asked of a report: presets, pages, covariates, files; and what is said where it cannot be done."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 
@@ -11,7 +9,6 @@ import holmes_fit as hf
 from holmes_fit._support.errors import InputError
 from holmes_fit._support.numbers import probability, share
 from holmes_fit._support.study_files import shipped_names
-from holmes_fit.cli import main
 from holmes_fit.reporting.registry import PAGES
 from holmes_fit.reporting.settings import Settings, load_settings
 from holmes_fit.reporting.text import (
@@ -25,6 +22,7 @@ from holmes_fit.reporting.text import (
     width_of,
     wrapped,
 )
+from tests.commands import Shell
 from tests.sample_run import Sample, make_run
 
 PAGE_NAMES = tuple(PAGES)
@@ -37,8 +35,6 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 # --- Presets
-
-
 @pytest.mark.parametrize("name", shipped_names("reports"))
 def test_shipped_presets_can_be_read(name: str) -> None:
     settings = load_settings(name, PAGE_NAMES)
@@ -99,20 +95,9 @@ def test_a_text_is_one_page_and_not_its_letters(run: Path, tmp_path: Path) -> No
 
 
 # --- The command line
-
-
-def said(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
-    with pytest.raises(SystemExit, match=r"\d") as stopped:
-        main(["report", *arguments])
-    return int(stopped.value.code or 0), capsys.readouterr().err
-
-
-def test_the_command_writes_and_says_so(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_writes_and_says_so(run: Path, tmp_path: Path, shell: Shell) -> None:
     out = tmp_path / "out.pdf"
-    code, text = said(
-        [str(run), "--out", str(out), "--pages", "summary,data", "--figures", str(tmp_path / "f")], capsys
-    )
-    assert code == 0
+    _, text = shell("report", run, "--out", out, "--pages", "summary,data", "--figures", tmp_path / "f")
     assert f"wrote {out}" in text
     assert "files of figures and tables" in text
     assert (tmp_path / "f" / "data_learning_curves.svg").is_file()
@@ -129,16 +114,12 @@ def test_the_command_writes_and_says_so(run: Path, tmp_path: Path, capsys: pytes
         (["--recovery", "nowhere"], "the folder of holmes-fit recover"),
     ],
 )
-def test_bad_options_end_with_2(
-    options: list[str], message: str, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code, text = said([str(run), "--out", str(tmp_path / "out.pdf"), *options], capsys)
-    assert code == 2
-    assert message in text
+def test_bad_options_end_with_2(options: list[str], message: str, run: Path, tmp_path: Path, shell: Shell) -> None:
+    assert message in shell.refuses("report", run, "--out", tmp_path / "out.pdf", *options)
     assert not (tmp_path / "out.pdf").exists()
 
 
-def test_bad_files_end_with_2(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_files_end_with_2(run: Path, tmp_path: Path, shell: Shell) -> None:
     there = tmp_path / "there.pdf"
     there.write_text("something")
     (tmp_path / "file").write_text("no folder")
@@ -150,18 +131,15 @@ def test_bad_files_end_with_2(run: Path, tmp_path: Path, capsys: pytest.CaptureF
         ([str(run), "--out", str(tmp_path / "none" / "a.pdf")], "no such folder"),
         ([str(run), "--out", str(tmp_path / "a.pdf"), "--figures", str(tmp_path / "file")], "a folder for figures"),
     ):
-        code, text = said(arguments, capsys)
-        assert code == 2
-        assert message in text
+        assert message in shell.refuses("report", *arguments)
     assert there.read_text() == "something"
 
 
 @pytest.mark.skipif(os.name == "nt" or getattr(os, "geteuid", lambda: 1)() == 0, reason="may write everywhere")
-def test_a_folder_that_is_read_only(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_that_is_read_only(run: Path, tmp_path: Path, shell: Shell) -> None:
     tmp_path.chmod(0o500)
-    code, text = said([str(run), "--out", str(tmp_path / "a.pdf")], capsys)
+    text = shell.refuses("report", run, "--out", tmp_path / "a.pdf")
     tmp_path.chmod(0o700)
-    assert code == 2
     assert "read-only" in text
 
 
@@ -188,8 +166,6 @@ def test_force_replaces_a_file(run: Path, tmp_path: Path) -> None:
 
 
 # --- Text
-
-
 def test_what_the_font_lacks_is_printed_by_its_number() -> None:
     assert printable("a_$% é α") == "a_$% é α"
     assert printable("日\n🦄") == "[U+65E5][U+000A][U+1F984]"

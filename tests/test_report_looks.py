@@ -1,7 +1,5 @@
 """How the cohort report looks: no text over another, names of any kind, and a clear line where there is no result."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 
@@ -20,9 +18,8 @@ from tests.sample_run import Sample, make_run
 
 WIDTHS = "Width of people's posteriors, against the prior"
 
+
 # --- Looks
-
-
 @pytest.mark.parametrize(
     ("sample", "pages"),
     [
@@ -51,8 +48,6 @@ def test_no_text_lies_over_another(sample: Sample, pages: str, tmp_path: Path) -
 
 
 # --- Odd runs
-
-
 def test_names_of_any_kind_are_printed_whole_in_the_appendix(tmp_path: Path) -> None:
     names = ("$x^2$", "a_b", "100%", "日本", "A long name " + "x" * 288)
     run = make_run(tmp_path / "run", Sample(6, 8, groups=("$a", "b_%"), names=names, recovered=False))

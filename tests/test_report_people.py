@@ -1,7 +1,5 @@
 """The pages of people and of trees: what they say, that it fits, and that odd people do not break them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path as FilePath
@@ -97,8 +95,6 @@ def built(page: Page, data: CohortData) -> Pages:
 
 
 # --- Which people, which model
-
-
 def test_the_best_model_is_the_most_probable_one_where_models_were_compared(data: CohortData) -> None:
     best = best_models(data)
     for subject, rows in data["model_probabilities"].groupby("subject"):
@@ -145,8 +141,6 @@ def test_warnings_and_failures_are_told_in_the_cell(data: CohortData) -> None:
 
 
 # --- The map
-
-
 def lattice(order: tuple[str, ...], standing: str = "free") -> tuple[Record, pd.DataFrame, np.ndarray]:
     rng = np.random.default_rng(1)
     lengths = {"alpha": 3, "omega": 4, "beta": 5, "lapse": 2}
@@ -187,8 +181,6 @@ def test_there_is_no_map_without_alpha_and_omega() -> None:
 
 
 # --- A cell
-
-
 def segments(ax: Axes, color: str) -> np.ndarray:
     """Ends of all strokes of one colour: stroke, end, coordinate."""
     found = [
@@ -252,8 +244,6 @@ def test_a_long_reason_stays_in_its_cell() -> None:
 
 
 # --- Trees
-
-
 @pytest.mark.parametrize(
     ("own", "above", "expected"),
     [
@@ -353,18 +343,9 @@ def test_the_longest_of_several_learners_is_shown(tmp_path: FilePath) -> None:
 
 
 # --- Whole pages
-
-
 def test_odd_people_make_correct_pages(data: CohortData) -> None:
     pages = built(PEOPLE, data)
-    for words in (
-        "$x_1$ 100%",
-        "[U+1F389] part",
-        "line[U+000A]break",
-        r"\alpha_{2}",
-        "nnn…nnn",
-        "few answers (3)",
-    ):
+    for words in ("$x_1$ 100%", "[U+1F389] part", "line[U+000A]break", r"\alpha_{2}", "nnn…nnn", "few answers (3)"):
         assert words in pages.words
     assert "No fit: all answers are missed." in pages.words
     assert "control: 6 people" in pages.words

@@ -1,7 +1,5 @@
 """The version of the results: other numbers need another version, and other code alone does not."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -62,8 +60,6 @@ def test_results_are_those_of_their_version(tmp_path: Path) -> None:
 
 
 # --- Other code
-
-
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
     folder = tmp_path / "package"

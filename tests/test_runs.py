@@ -65,8 +65,6 @@ def assert_same(found: Record | None, wanted: Record) -> None:
 
 
 # --- records
-
-
 def test_a_record_comes_back_as_it_was(tmp_path: Path) -> None:
     record = an_example()
     with opened(tmp_path / "run") as run:
@@ -185,8 +183,6 @@ def test_a_record_that_nobody_asked_for_is_refused(tmp_path: Path) -> None:
 
 
 # --- how far a run is
-
-
 def test_progress_counts_what_is_there(tmp_path: Path) -> None:
     with opened(tmp_path / "run") as run:
         assert (run.progress().total, run.progress().done, run.progress().elapsed) == (4, (), 0.0)
@@ -216,8 +212,6 @@ def test_a_record_under_the_name_of_another_is_damaged(tmp_path: Path) -> None:
 
 
 # --- opening
-
-
 def test_the_same_run_opens_again_and_remembers_how_it_began(tmp_path: Path) -> None:
     with opened(tmp_path / "run") as run:
         run.save_record(("flat", "s01"), {"x": 1})
@@ -305,7 +299,6 @@ def test_only_a_run_can_be_read(tmp_path: Path) -> None:
 
 
 # --- one process at a time
-
 HOLDER = """
 import sys, time
 from holmes_fit.runs.folder import open_run
@@ -400,8 +393,6 @@ def test_what_a_killed_process_had_begun_is_removed_and_nothing_else(tmp_path: P
 
 
 # --- tables and other files
-
-
 def test_a_table_comes_back_as_it_was(tmp_path: Path) -> None:
     numbers = np.random.default_rng(SEED).normal(size=5) * 10.0 ** np.array([-300, -5, 0, 5, 300])
     table = pd.DataFrame(
@@ -502,8 +493,6 @@ def test_a_run_folder_may_be_a_link_itself(tmp_path: Path) -> None:
 
 
 # --- a full disk
-
-
 def test_a_full_disk_loses_nothing_and_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(descriptor: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -1,7 +1,5 @@
 """The schema of result tables: what is written follows it, and what is read back is what was written."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """Search: every optimiser finds the top within its budget and the box, and one loop keeps the best of all it saw."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import random

@@ -1,7 +1,5 @@
 """Simulated cohorts: they read back the same, depend on nothing they should not, and follow the rules they claim."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

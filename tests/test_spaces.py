@@ -1,7 +1,5 @@
 """Spaces: lattices and priors on the scale of search, and parameters that are complete whatever is fitted."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

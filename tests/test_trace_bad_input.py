@@ -33,8 +33,6 @@ def trace(X: Any = GOOD, **arguments: Any) -> NDArray[np.float64]:
 
 
 # The matrix ----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("matrix", "message"),
     [
@@ -97,8 +95,6 @@ def test_a_feedback_that_is_not_one_entry_a_trial(feedback: Any, message: str) -
 
 
 # Numbers and switches ------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", ["alpha", "omega"])
 @pytest.mark.parametrize("value", [0, 0.0, -1, -0.5, np.nan, np.inf, -np.inf, "1", None, True, np.array([1.0])])
 def test_a_concentration_or_pseudocount_that_is_no_positive_number(name: str, value: Any) -> None:
@@ -165,8 +161,6 @@ def test_an_unknown_model_or_switch(arguments: dict[str, Any], message: str) -> 
 
 
 # All at once ---------------------------------------------------------------------------------------------------------
-
-
 def places(arguments: dict[str, Any]) -> list[str]:
     with pytest.raises(InputError, match=r"^argument X: saw") as caught:
         trace(**arguments)
@@ -176,21 +170,10 @@ def places(arguments: dict[str, Any]) -> list[str]:
 
 def test_all_problems_come_at_once() -> None:
     arguments: dict[str, Any] = {
-        "X": with_entry(np.nan),
-        "outcome": 5,
-        "feedback": [1, 1],
-        "alpha": 0,
-        "omega": -1,
-        "particles": 0,
-        "replicates": 0,
-        "seed": -1,
-        "max_depth": 0,
-        "max_branches": 0,
-        "resampling": "none",
-        "branch_counts": "none",
-        "sticky_by": "none",
-        "depth_scale": 2,
-        "stickiness": 1,
+        **{"X": with_entry(np.nan), "outcome": 5, "feedback": [1, 1], "alpha": 0, "omega": -1, "seed": -1},
+        **dict.fromkeys(("particles", "replicates", "max_depth", "max_branches"), 0),
+        **dict.fromkeys(("resampling", "branch_counts", "sticky_by"), "none"),
+        **{"depth_scale": 2, "stickiness": 1},
     }
     assert sorted(places(arguments)) == sorted(arguments)
 
@@ -208,8 +191,6 @@ def test_a_long_value_is_cut_to_one_line() -> None:
 
 
 # Numbers too small or too large to be computed with ------------------------------------------------------------------
-
-
 EXTREMES = [(alpha, omega) for alpha in (1e-300, 1.0, 1e300, 1.7e308) for omega in (1e-320, 1e-17, 1e17, 1.7e308)]
 
 # In a process of its own: what cannot be computed must not take the tests down with it.
@@ -234,8 +215,6 @@ def test_extreme_numbers_are_refused_or_computed() -> None:
 
 
 # What is taken -------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "matrix",
     [
@@ -294,50 +273,24 @@ def test_the_longest_sequence_is_taken() -> None:
 
 def test_defaults_are_those_of_the_page() -> None:
     matrix = np.random.default_rng(0).integers(0, 2, (30, 4))
-    written_out = holmes_fit.trace(
-        matrix,
-        outcome=3,
-        feedback=np.ones(30),
-        model="holmes",
-        alpha=1.0,
-        omega=0.5,
-        particles=200,
-        replicates=8,
-        seed=0,
-        length_normalized=False,
-        max_depth=20,
-        max_branches=20,
-        resampling="systematic",
-        branch_counts="particle",
-        sticky_by="branch",
-        learner="",
-        depth_scale=1.0,
-    )
+    task: dict[str, Any] = {"outcome": 3, "feedback": np.ones(30), "model": "holmes", "learner": ""}
+    values = {"alpha": 1.0, "omega": 0.5, "depth_scale": 1.0}
+    sizes = {"particles": 200, "replicates": 8, "seed": 0, "max_depth": 20, "max_branches": 20}
+    switches = {"resampling": "systematic", "branch_counts": "particle", "sticky_by": "branch"}
+    written_out = holmes_fit.trace(matrix, length_normalized=False, **task, **values, **sizes, **switches)
     np.testing.assert_array_equal(holmes_fit.trace(matrix), written_out)
     assert written_out.shape == (8, 30)
 
 
 def test_arguments_arrive_where_they_belong() -> None:
     matrix = np.random.default_rng(0).integers(0, 2, (60, 4))
-    changes: list[dict[str, Any]] = [
-        {"outcome": 0},
-        {"feedback": [1, 0] * 30},
-        {"model": "holmes_no_stick"},
-        {"alpha": 2.0},
-        {"omega": 1.0},
-        {"particles": 11},
-        {"seed": 1},
-        {"learner": "anna"},
-        {"length_normalized": True},
-        {"max_depth": 1},
-        {"max_branches": 1},
-        {"resampling": "multinomial"},
-        {"branch_counts": "shared"},
-        {"sticky_by": "node"},
-        {"depth_scale": 0.0},
-    ]
-    traces = [trace(matrix, **{"alpha": 1.5, "depth_scale": 0.2} | change) for change in [{}, *changes]]
-    assert len({one.tobytes() for one in traces}) == len(traces)
+    changes: dict[str, Any] = {"outcome": 0, "feedback": [1, 0] * 30, "model": "holmes_no_stick", "learner": "anna"}
+    changes |= {"alpha": 2.0, "omega": 1.0, "depth_scale": 0.0, "particles": 11, "seed": 1, "length_normalized": True}
+    changes |= {"max_depth": 1, "max_branches": 1, "resampling": "multinomial"}
+    changes |= {"branch_counts": "shared", "sticky_by": "node"}
+    one_by_one = [{}, *({name: value} for name, value in changes.items())]
+    traces = [trace(matrix, **{"alpha": 1.5, "depth_scale": 0.2} | change) for change in one_by_one]
+    assert len({one.tobytes() for one in traces}) == len(traces) == 16
 
 
 def test_baselines_ignore_alpha_and_omega() -> None:

@@ -1,7 +1,5 @@
 """The normal density over traces, and answers integrated over it: against quadrature, plain Monte Carlo and numpy."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -51,8 +49,6 @@ def whole(density: TraceDensity, signs: NDArray[np.float64], response: Response)
 
 
 # ------------------------------------------------------------------------------------------------- the integral
-
-
 @pytest.mark.parametrize(("response", "limit"), [*zip(RESPONSES, (0.05, 0.02, 0.4), strict=True)])
 def test_one_component_against_quadrature(response: Response, limit: float) -> None:
     """Over people: Laplace's method is only nearly right, and less so where many answers are lapses."""
@@ -213,8 +209,6 @@ def test_a_point_alone_finds_the_top_that_a_grid_finds() -> None:
 
 
 # ------------------------------------------------------------------------------------------------- trial by trial
-
-
 @pytest.mark.parametrize("response", RESPONSES)
 def test_before_each_trial_is_the_integral_of_the_answers_so_far(response: Response) -> None:
     density = a_density(3, 0.2)
@@ -264,8 +258,6 @@ def test_what_is_known_of_log_odds_is_their_posterior() -> None:
 
 
 # ------------------------------------------------------------------------------------------------- the density
-
-
 def filters(rows: int, trials: int, directions: int, seed: int = SEED) -> NDArray[np.float64]:
     rng = np.random.default_rng([seed, rows, trials])
     common = rng.standard_normal((rows, directions)) @ rng.standard_normal((directions, trials))

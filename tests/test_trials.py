@@ -1,7 +1,5 @@
 """Reading trials: every way in which a lab may write them, to the same arrays."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Bad data: each problem with its file, row, column, the value seen and what is allowed, all of them in one go."""
 
-from __future__ import annotations
-
 import os
 import zipfile
 from collections.abc import Callable

@@ -189,8 +189,6 @@ def test_twins_agree_on_a_single_trial() -> None:
 
 
 # Calls and batches ---------------------------------------------------------------------------------------------------
-
-
 def traces(settings: Settings, replicates: int, first: int = 0) -> NDArray[np.float64]:
     return kernel.p_hat_traces(reversal(SEED), settings, KEY, replicates, first)
 

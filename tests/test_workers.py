@@ -89,8 +89,6 @@ def named_root(folder: Path, value: float) -> float:
 
 
 # --- in this process and over several
-
-
 @pytest.mark.parametrize("n_workers", [1, 2, 3])
 def test_results_do_not_depend_on_the_number_of_workers(n_workers: int) -> None:
     results = list(do_all(root, (float(value) for value in range(20)), workers=n_workers))
@@ -139,19 +137,18 @@ def test_a_result_that_cannot_be_sent_is_a_failure() -> None:
         assert "pickle" in failure.message.lower()
 
 
+def noted(taken: list[float]) -> Iterator[float]:
+    for value in range(500):
+        taken.append(float(value))
+        yield float(value)
+
+
 @pytest.mark.parametrize("n_workers", [1, 2, 3])
 def test_tasks_are_taken_as_they_are_needed(n_workers: int) -> None:
-    taken = 0
-
-    def tasks() -> Iterator[float]:
-        nonlocal taken
-        for value in range(500):
-            taken += 1
-            yield float(value)
-
-    with closing(do_all(root, tasks(), workers=n_workers)) as results:
+    taken: list[float] = []
+    with closing(do_all(root, noted(taken), workers=n_workers)) as results:
         for count, _ in enumerate(results, start=1):
-            assert taken <= count + 2 * n_workers
+            assert len(taken) <= count + 2 * n_workers
             if count == 10:
                 time.sleep(0.3)  # a slow taker, whom the workers wait for
             if count == 30:
@@ -182,8 +179,6 @@ def test_workers_must_be_a_count(count: object) -> None:
 
 
 # --- workers that die
-
-
 @POSIX_ONLY
 def test_a_process_that_is_killed_loses_no_task(tmp_path: Path) -> None:
     results = dict(do_all(partial(die_once, tmp_path), range(12), workers=2))
@@ -354,18 +349,8 @@ def test_a_model_that_a_notebook_has_registered_is_known_to_its_workers() -> Non
 
 
 # --- a Dask cluster
-
-
 def code_digest_elsewhere() -> str:
     return f"that of process {os.getpid()}"
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[object]:
-    distributed = pytest.importorskip("distributed")
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
-    with distributed.LocalCluster(silence_logs=logging.CRITICAL + 1, **options) as cluster:
-        yield cluster
 
 
 def test_a_cluster_gives_the_same_results(cluster: object, capfd: pytest.CaptureFixture[str]) -> None:
@@ -378,17 +363,10 @@ def test_a_cluster_gives_the_same_results(cluster: object, capfd: pytest.Capture
 
 
 def test_a_cluster_gets_tasks_as_they_are_needed(cluster: object) -> None:
-    taken = 0
-
-    def tasks() -> Iterator[float]:
-        nonlocal taken
-        for value in range(500):
-            taken += 1
-            yield float(value)
-
-    with closing(do_all(root, tasks(), dask=cluster.scheduler_address)) as results:  # type: ignore[attr-defined]
+    taken: list[float] = []
+    with closing(do_all(root, noted(taken), dask=cluster.scheduler_address)) as results:  # type: ignore[attr-defined]
         for count, _ in enumerate(results, start=1):
-            assert taken <= count + 4
+            assert len(taken) <= count + 4
             if count == 30:
                 break
 

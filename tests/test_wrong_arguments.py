@@ -1,7 +1,5 @@
 """Arguments of a wrong kind: each is named, with what was seen and what is allowed, before anything is computed."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -12,11 +10,11 @@ import pytest
 
 import holmes_fit as hf
 from holmes_fit._support.errors import InputError, shown
-from holmes_fit.cli import main
 from holmes_fit.groups.pooling.priors import GroupPrior
 from holmes_fit.groups.pooling.sampling import Sampling
 from holmes_fit.trials.new_study import create_study
 from paper.run import replicate
+from tests.commands import Shell
 from tests.sample_run import Sample, make_run
 
 SMALL = Sample(4, 6, models=("flat", "holmes"), pooled=False, compared=False, recovered=False, records=False)
@@ -169,43 +167,30 @@ def test_what_is_shown_is_one_line() -> None:
 
 
 # --- Files and folders
-
-
-def ended(*arguments: object) -> object:
-    with pytest.raises(SystemExit, match=r"^\d+$") as stopped:
-        main([str(argument) for argument in arguments])
-    return stopped.value.code
-
-
 @pytest.mark.parametrize("by", [[], ["--by", "group"]])
 def test_figures_of_an_earlier_report_are_not_replaced_unasked(
-    by: list[str], run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    by: list[str], run: Path, tmp_path: Path, shell: Shell
 ) -> None:
     figures = tmp_path / "figures"
     command = ["report", run, "--pages", "data", "--figures", figures, *by]
-    assert ended(*command, "--out", tmp_path / "a.pdf") == 0
+    shell(*command, "--out", tmp_path / "a.pdf")
     (figure, *_) = sorted(figures.rglob("*.png"))
     figure.write_text("mine")
     again = [*command, "--out", tmp_path / "a.pdf" if by else tmp_path / "b.pdf"]
     for pdf in tmp_path.glob("a_*.pdf"):
         pdf.unlink()
-    capsys.readouterr()
-    assert ended(*again) == 2
-    said = capsys.readouterr().err
+    said = shell.refuses(*again)
     assert "files in it; allowed: a new folder for figures, or an empty one. Use --force" in " ".join(said.split())
     assert figure.read_text() == "mine"
     assert not list(tmp_path.glob("b*.pdf"))
-    assert ended(*again, "--force") == 0
+    shell(*again, "--force")
     assert figure.read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize("name", ["file", "file/below", "x" * 300])
-def test_a_folder_that_cannot_be_made_ends_with_2(
-    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_folder_that_cannot_be_made_ends_with_2(name: str, tmp_path: Path, shell: Shell) -> None:
     (tmp_path / "file").write_text("mine")
-    assert ended("init", tmp_path / name) == 2
-    assert "folder" in capsys.readouterr().err
+    assert "folder" in shell.refuses("init", tmp_path / name)
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 

@@ -65,11 +65,11 @@ class PathPrior:
     The rules are separate methods so that a test can replace one of them by a plausible mistake.
     """
 
-    levels: int
+    levels: int  # 1 for the flat model
     alpha: float
     omega: float
-    max_branches: int | None
-    stops: bool
+    max_branches: int | None  # None for no limit, as in the flat model
+    stops: bool  # whether a path may end before the last level
     sticky: bool
     sticky_by: StickyBy = "branch"
     depth_scale: float = 1.0
@@ -130,41 +130,14 @@ class PathPrior:
         return path if self.sticky else ()
 
 
-def exact_p_hat(
-    cues: ArrayLike,
-    outcome: ArrayLike,
-    feedback: ArrayLike,
-    *,
-    levels: int,
-    max_branches: int | None,
-    alpha: float,
-    omega: float,
-    depth_scale: float = 1.0,
-    stops: bool,
-    sticky: bool,
-    sticky_by: StickyBy = "branch",
-    length_normalized: bool = False,
+def p_hat_under(
+    prior: PathPrior, cues: ArrayLike, outcome: ArrayLike, feedback: ArrayLike, length_normalized: bool = False
 ) -> NDArray[np.float64]:
     """Probability of the outcome on every trial, given that trial's cues and all that was shown before.
 
-    Parameters
-    ----------
-    cues : (trials, cues) of 0 and 1; there may be no cue at all.
-    outcome : (trials,) of 0 and 1; ignored where there is no feedback.
-    feedback : (trials,) of bool.
-    levels : largest depth of a path; 1 for the flat model.
-    max_branches : branches allowed at a level, or None for no limit, as in the flat model.
-    stops : whether a path may end before the last level.
-    length_normalized : whether a likelihood is the geometric mean over its features.
+    There may be no cue at all, and the outcome is ignored where there is no feedback. With ``length_normalized``, a
+    likelihood is the geometric mean over its features.
     """
-    prior = PathPrior(levels, alpha, omega, max_branches, stops, sticky, sticky_by, depth_scale)
-    return p_hat_under(prior, cues, outcome, feedback, length_normalized)
-
-
-def p_hat_under(
-    prior: PathPrior, cues: ArrayLike, outcome: ArrayLike, feedback: ArrayLike, length_normalized: bool
-) -> NDArray[np.float64]:
-    """As `exact_p_hat`, under a prior that may follow rules of its own."""
     trials = as_trials(cues, outcome, feedback)
     weight_of: dict[State, float] = {State(((),) * prior.levels, (), ()): 1.0}
     p_hat = [predict(prior, weight_of, trials[0], length_normalized)]
