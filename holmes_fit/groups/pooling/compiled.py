@@ -301,7 +301,7 @@ def slopes_of_group(priors, share, mean, spread, log_excess, by_mean, by_spread,
     return log_shares - 0.5 * squares - 0.5 * squares_of_excess
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def log_density(point, grid, priors, people):
     """Return the log-density at a point, and its slopes.
 

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
 from holmes_fit.groups.pooling.arrays import Grid, People, Priors
-from holmes_fit.groups.pooling.compiled import log_density
 from holmes_fit.groups.pooling.draws import Designs, GroupDraws
 from holmes_fit.groups.pooling.lattices import Lattices, MergedLattices, merge
+from holmes_fit.groups.pooling.native import Memory, value_and_slopes
 from holmes_fit.groups.pooling.priors import GroupPrior, Scaled, scaled
 
 if TYPE_CHECKING:
@@ -122,7 +122,15 @@ class Density:
 
     def __call__(self, point: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         """Return the log-density, up to a constant, and its slopes."""
-        return log_density(point, self._grid, self._priors, self._people)
+        return value_and_slopes(self._memory, point)
+
+    def new_memory(self) -> Memory:
+        """Return all of it where compiled code finds it, no steps made yet."""
+        return Memory(self._grid, self._priors, self._people)
+
+    @cached_property
+    def _memory(self) -> Memory:
+        return self.new_memory()
 
     @cached_property
     def digest(self) -> str:

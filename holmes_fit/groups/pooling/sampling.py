@@ -1,7 +1,7 @@
 """NUTS over the parameters of a group, people integrated out.
 
-The sampler is nutpie, written in Rust by PyMC's makers: chains are threads, which meet Python for a few microseconds a
-step, so that they need no processes, and draws depend on the seed but not on the number of cores.
+The sampler is nutpie, written in Rust by PyMC's makers: chains are threads that never meet Python, so that they need no
+processes, and draws depend on the seed but not on the number of cores.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ import arviz as az
 import numpy as np
 import nutpie
 from numpy.typing import NDArray
-from nutpie.compiled_pyfunc import from_pyfunc
 
 from holmes_fit._support.errors import Problems
 from holmes_fit._support.progress import OnProgress
 from holmes_fit.groups.pooling.density import Density
+from holmes_fit.groups.pooling.native import POINT, Memory, for_nutpie
 from holmes_fit.models.registry import check_count, is_number
 from holmes_fit.runs.identity import RESULTS, RESULTS_VERSION
 from holmes_fit.runs.workers.processes import usable_cores
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 JITTER = 1.0  # chains begin so far at most from the middle of the prior, in every direction
 SOON = 0.02  # seconds after which chains are looked at again
-POINT = "point"
 KEPT = ("diverging", "depth", "n_steps", "step_size", "energy", "logp", "mean_tree_accept")  # of what nutpie says
 
 LARGEST_R_HAT = 1.01
@@ -93,9 +92,13 @@ def counted(progress: OnProgress | None, total: int) -> OnStep | None:
 
 def nuts(density: Density, sampling: Sampling, on_step: OnStep | None = None) -> az.InferenceData:
     """Sample a group model: all chains, or none if Ctrl-C is pressed; ``on_step`` follows every step."""
-    done: list[int] = []
+
+    def begin(seed: int) -> NDArray[np.float64]:
+        return density.middle + np.random.default_rng(seed).uniform(-JITTER, JITTER, len(density.middle))
+
+    memory = density.new_memory()
     sampler = nutpie.sample(
-        _for_nutpie(density, done),
+        for_nutpie(memory, begin, len(density.middle)),
         draws=sampling.draws,
         tune=sampling.tune,
         chains=sampling.chains,
@@ -107,7 +110,7 @@ def nuts(density: Density, sampling: Sampling, on_step: OnStep | None = None) ->
         blocking=False,
     )
     try:
-        found = _watched(sampler, done, sampling.steps, on_step or (lambda: None))
+        found = _watched(sampler, memory, sampling.steps, on_step or (lambda: None))
     except BaseException:
         sampler.cancel()
         raise
@@ -156,32 +159,13 @@ def read_kept(path: Path) -> az.InferenceData | None:
         return None
 
 
-def _for_nutpie(density: Density, done: list[int]) -> Any:
-    """Return a model of nutpie's whose draws are points of the density; the steps of all chains are noted in a list."""
-
-    def begin(seed: int) -> NDArray[np.float64]:
-        return density.middle + np.random.default_rng(seed).uniform(-JITTER, JITTER, len(density.middle))
-
-    def expand(*_: int) -> Callable[[NDArray[np.float64]], dict[str, NDArray[np.float64]]]:
-        def after_step(point: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
-            done.append(1)
-            return {POINT: np.array(point)}
-
-        return after_step
-
-    shape = density.middle.shape
-    return from_pyfunc(
-        *shape, lambda: density, expand, [np.dtype(np.float64)], [shape], [POINT], make_initial_point_fn=begin
-    )
-
-
-def _watched(sampler: Any, done: list[int], total: int, on_step: OnStep) -> az.InferenceData:
+def _watched(sampler: Any, memory: Memory, total: int, on_step: OnStep) -> az.InferenceData:
     """Wait for the chains here, where Ctrl-C arrives, and say how far they are."""
     said, found = 0, None
     while found is None:
         with suppress(TimeoutError):
             found = sampler.wait(timeout=SOON)
-        for _ in range(said, len(done) if found is None else total):
+        for _ in range(said, memory.steps if found is None else total):
             said += 1
             on_step()
     return found
