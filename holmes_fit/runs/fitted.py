@@ -23,6 +23,7 @@ from holmes_fit.runs.records import Record
 from holmes_fit.settings.preset import Preset
 from holmes_fit.settings.spaces import Space
 from holmes_fit.trials.cohorts import Cohort
+from holmes_fit.trials.protocols.kept import kept_form
 from holmes_fit.trials.protocols.schema import Protocol
 from holmes_fit.trials.reading import read_cohort
 
@@ -63,8 +64,8 @@ class FittedRun:
         except (OSError, ValueError) as error:
             where = f"run {plain(str(self.run.root), 200)}, protocol.json"
             raise InputError([Problem(where, plain(str(error), 200), "the file that a fit has written")]) from error
-        cohort = read_cohort(self.run.path("trials.csv"), protocol)
-        return replace(cohort, subjects=self.run.read_table("subjects.csv", ("subject",)))
+        cohort = read_cohort(self.run.path("trials.csv"), kept_form(protocol))
+        return replace(cohort, protocol=protocol, subjects=self.run.read_table("subjects.csv", ("subject",)))
 
     def space(self, model: str) -> Space:
         """Return what was searched when a model was fitted."""

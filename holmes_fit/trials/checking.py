@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,6 @@ EMPTY_MEANS: dict[CodedColumn, str] = {
     "feedback": "",
 }
 
-LARGEST_TRIAL = 10**9
 A_SLIP = 0.05  # one odd value in no more of the rows than that is a slip, not a third outcome
 
 
@@ -45,11 +45,9 @@ class CheckedCells:
     """The cells as numbers; ``None`` where a column is missing.
 
     ``choice``, ``outcome`` and ``feedback`` are 0 or 1, ``MISSING`` for empty cells, ``UNKNOWN`` for those that are
-    reported. ``features`` are the numbers of their labels. ``trial_known`` says where ``trial`` can be relied on.
+    reported. ``features`` are the numbers of their labels, without those that are numbered anew.
     """
 
-    trial: NDArray[np.int64] | None
-    trial_known: NDArray[np.bool_]
     choice: NDArray[np.int8] | None
     outcome: NDArray[np.int8] | None
     feedback: NDArray[np.int8] | None
@@ -61,24 +59,34 @@ def check_columns(sheet: Sheet) -> None:
     """Report every column that a file lacks, with the nearest that it has."""
     table, protocol = sheet.table, sheet.protocol
     spare = [name for name in table.columns if name not in protocol.required_columns]
-    for name in protocol.required_columns:
+    # Of several columns of which one is made, another one can be there instead.
+    spare_of = {each for new in protocol.new_columns.values() if len(new.of or ()) > 1 for each in new.of or ()}
+    spare_of -= set(protocol.required_columns)
+    for name in protocol.file_columns:
         column = table.columns.get(name)
         if column is None:
             lacking = np.arange(len(table.files))
-        elif name in table.origins:  # joined from the table of participants, which is checked elsewhere
+        elif name in table.origins or name in spare_of:  # a table of participants is checked elsewhere
             continue
         else:
             lacking = np.unique(table.file[column.codes == ABSENT])
-        for file in lacking[:SHOWN]:
-            seen = Quoted(f"no column {plain(name)!r}")
-            allowed = f"the columns that the protocol names: {', '.join(map(plain, protocol.required_columns))}"
-            advice = nearest(name, spare)
-            if name in protocol.columns.covariates:
-                advice = f"{advice} A table of participants can have it instead.".strip()
-            sheet.reading.problems.add(f"{table.files[file]}, header", seen, allowed, advice)
-        if len(lacking) > SHOWN:
-            seen = Quoted(f"{len(lacking) - SHOWN:,} more files without the column {plain(name)!r}")
-            sheet.reading.problems.add("data", seen, "that column in every file")
+        advice = nearest(name, spare)
+        if name in protocol.columns.covariates:
+            advice = f"{advice} A table of participants can have it instead.".strip()
+        _report_lacking(sheet, lacking, f"column {plain(name)!r}", advice)
+    for name, new in protocol.new_columns.items():
+        if name in table.columns and len(new.of or ()) > 1:
+            lacking = np.unique(table.file[table.columns[name].codes == ABSENT])
+            _report_lacking(sheet, lacking, f"column {' or '.join(repr(plain(each)) for each in new.of or ())}")
+
+
+def _report_lacking(sheet: Sheet, files: NDArray[np.integer[Any]], what: str, advice: str = "") -> None:
+    allowed = f"the columns that the protocol names: {', '.join(map(plain, sheet.protocol.file_columns))}"
+    for file in files[:SHOWN]:
+        sheet.reading.problems.add(f"{sheet.table.files[file]}, header", Quoted(f"no {what}"), allowed, advice)
+    if len(files) > SHOWN:
+        seen = Quoted(f"{len(files) - SHOWN:,} more files without the {what}")
+        sheet.reading.problems.add("data", seen, "that column in every file")
 
 
 def check_cells(sheet: Sheet) -> CheckedCells:
@@ -86,14 +94,13 @@ def check_cells(sheet: Sheet) -> CheckedCells:
     protocol = sheet.protocol
     for name in (protocol.columns.subject, *protocol.columns.restart):
         _check_filled(sheet, name)
-    trial, trial_known = _trial_numbers(sheet)
     choice = _coded(sheet, "choice")
     outcome, feedback = _coded(sheet, "outcome"), _coded(sheet, "feedback")
     if protocol.columns.correct is not None:
         outcome = _outcome_from_correct(sheet, choice)
     _check_feedback(sheet, outcome, feedback)
     features = {name: codes for name in protocol.features if (codes := _feature(sheet, name)) is not None}
-    return CheckedCells(trial, trial_known, choice, outcome, feedback, features, _reaction_times(sheet))
+    return CheckedCells(choice, outcome, feedback, features, _reaction_times(sheet))
 
 
 def _check_filled(sheet: Sheet, name: str) -> None:
@@ -101,18 +108,6 @@ def _check_filled(sheet: Sheet, name: str) -> None:
     if column is not None:
         blank = np.array([not text.strip() for text in column.texts], dtype=np.bool_)
         sheet.table.report(sheet.reading.problems, name, column.lookup(blank, False), "a name, not an empty cell")
-
-
-def _trial_numbers(sheet: Sheet) -> tuple[NDArray[np.int64] | None, NDArray[np.bool_]]:
-    name = sheet.protocol.columns.trial
-    column = sheet.column(name)
-    if column is None:
-        return None, np.zeros(len(sheet.table), dtype=np.bool_)
-    values = numbers(column.texts)
-    whole = (np.abs(values) <= LARGEST_TRIAL) & (values == np.round(values))
-    sheet.table.report(sheet.reading.problems, name, column.lookup(~whole, False), "a whole number, such as 1, 2, 3")
-    trial = column.lookup(np.where(whole, values, 0).astype(np.int64), 0)
-    return trial, column.lookup(whole, False)
 
 
 def _coded(sheet: Sheet, role: CodedColumn) -> NDArray[np.int8] | None:
@@ -124,7 +119,10 @@ def _coded(sheet: Sheet, role: CodedColumn) -> NDArray[np.int8] | None:
     table_of_row = _coding_of_row(sheet, coding)
     if column is None or table_of_row is None:
         return None
-    values = np.array([_values(column, codes, coding.missing) for codes in coding.tables.values()], dtype=np.int8)
+    if coding.threshold is None:
+        values = np.array([_values(column, codes, coding.missing) for codes in coding.tables.values()], dtype=np.int8)
+    else:
+        values = _beside_threshold(sheet, role, column, coding.threshold)[None]
     values = np.pad(values, ((0, 1), (0, 1)), constant_values=MISSING)  # the last column is for ABSENT cells,
     values[-1] = UNKNOWN  # the last row for rows that do not say which coding they use
     coded: NDArray[np.int8] = values[table_of_row, column.codes]
@@ -139,6 +137,24 @@ def _coded(sheet: Sheet, role: CodedColumn) -> NDArray[np.int8] | None:
 def _values(column: TextColumn, codes: dict[str, int], missing: tuple[str, ...]) -> NDArray[np.int8]:
     position = match_labels(column.texts, list(codes), missing)
     return np.array([*codes.values(), UNKNOWN, MISSING], dtype=np.int8)[position]  # -1 is MISSING, -2 is UNKNOWN
+
+
+def _beside_threshold(sheet: Sheet, role: CodedColumn, column: TextColumn, threshold: float) -> NDArray[np.int8]:
+    """Return the code of each text of a column of ratings, and say how many rows are exactly at the threshold."""
+    name, coding = sheet.protocol.codings[role]
+    ratings = numbers(column.texts)
+    above, below = (1, 0) if coding.below is None else (0, 1)
+    exactly = MISSING if coding.exactly == "missing" else coding.exactly
+    codes = np.select(
+        [ratings > threshold, ratings < threshold, ratings == threshold], [above, below, exactly], UNKNOWN
+    )
+    codes[match_labels(column.texts, (), coding.missing) == MISSING] = MISSING
+    n_exactly = int(column.lookup(ratings == threshold, False).sum())
+    if n_exactly:
+        meaning = "missing" if coding.exactly == "missing" else f"{role} {coding.exactly}"
+        at = f"{n_exactly:,} {'cell is' if n_exactly == 1 else 'cells are'} exactly {threshold:g}"
+        sheet.reading.notes.append(f"Column {plain(name)}: {at}, which counts as {meaning} (exactly, under [{role}]).")
+    return codes.astype(np.int8)
 
 
 def _coding_of_row(sheet: Sheet, coding: Coding) -> NDArray[np.int32] | None:
@@ -159,6 +175,9 @@ def _coding_of_row(sheet: Sheet, coding: Coding) -> NDArray[np.int32] | None:
 def _report_uncoded(sheet: Sheet, role: CodedColumn, wrong: NDArray[np.bool_]) -> None:
     name, coding = sheet.protocol.codings[role]
     problems, column = sheet.reading.problems, sheet.table.columns[name]
+    if coding.threshold is not None:
+        sheet.table.report(problems, name, wrong, f"a number{EMPTY_MEANS[role]}")
+        return
     labels = list(dict.fromkeys(label for codes in coding.tables.values() for label in codes))
     allowed = f"{', '.join(map(plain, labels))}{EMPTY_MEANS[role]}"
     values = {text.strip() for text in column.texts if not is_nothing(text)} - set(coding.missing)
@@ -167,7 +186,8 @@ def _report_uncoded(sheet: Sheet, role: CodedColumn, wrong: NDArray[np.bool_]) -
         seen = Quoted(f"{len(values):,} different values: {', '.join(map(plain, sorted(values)[:10]))}")
         advice = (
             f"The models predict one binary outcome from binary choices. Ratings, or more than two {role}s, must "
-            f"become two classes: give every value the code 0 or 1 under [{role}] in the protocol."
+            f"become two classes: give every value the code 0 or 1 under [{role}] in the protocol, or a threshold "
+            "such as above = 50."
         )
         problems.add(f"{', '.join(sheet.table.files[:3])}, column {plain(name)}", seen, f"two {role}s", advice)
     sheet.table.report(problems, name, wrong, allowed, lambda text: nearest(text.strip(), labels))
@@ -198,7 +218,7 @@ def _check_feedback(sheet: Sheet, outcome: NDArray[np.int8] | None, feedback: ND
 
 def _feature(sheet: Sheet, name: str) -> NDArray[np.int32] | None:
     column = sheet.column(name)
-    if column is None:
+    if column is None or sheet.protocol.features[name].anew:
         return None
     labels = list(sheet.protocol.features[name].bits)
     position = column.lookup(match_labels(column.texts, labels), 0)
@@ -218,4 +238,4 @@ def _reaction_times(sheet: Sheet) -> NDArray[np.float64] | None:
     if any("," in text for text in column.texts):
         sheet.reading.notes.append(f"Column {plain(rule.column)}: commas were read as decimal commas.")
     sheet.table.report(sheet.reading.problems, rule.column, column.lookup(wrong, False), allowed)
-    return column.lookup(values, np.nan)
+    return column.lookup(values / 1000 if rule.unit == "ms" else values, np.nan)

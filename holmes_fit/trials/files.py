@@ -25,10 +25,12 @@ TEXT_NEEDED = "a text file of comma-, semicolon- or tab-separated values"
 
 @dataclass
 class Reading:
-    """What is found while reading: problems, which stop it in the end, and notes, which do not."""
+    """What is found while reading: problems, which stop it in the end, and what does not."""
 
     problems: Problems = field(default_factory=Problems)
     notes: list[str] = field(default_factory=list)
+    # What rules have left out before anything is checked, in the columns of the exclusions of a cohort
+    left_out: list[tuple[str, str, str, str, str]] = field(default_factory=list)
 
 
 @dataclass

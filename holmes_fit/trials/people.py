@@ -47,6 +47,7 @@ def join_people(sheet: Sheet, people: TextTable) -> Sheet:
     _report_unmatched(sheet, subject, row, people)
     wanted = [*protocol.columns.covariates, *protocol.columns.optional_covariates]
     wanted += [coding.by.column for _, coding in protocol.codings.values() if coding.by]
+    wanted += [name for _, name, _ in protocol.rows.rules]
     columns, origins = dict(table.columns), dict(table.origins)
     for name in dict.fromkeys(wanted):
         if name in people.columns and name in columns:

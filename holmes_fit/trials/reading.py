@@ -11,16 +11,20 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from holmes_fit._support.errors import InputError, Problem, Quoted, plain, shown
+from holmes_fit.trials.anew import number_anew
 from holmes_fit.trials.cells import MISSING
 from holmes_fit.trials.checking import CheckedCells, Sheet, check_cells, check_columns
-from holmes_fit.trials.cohorts import Cohort, build_cohort, restart_labels
+from holmes_fit.trials.cohorts import EXCLUSION_COLUMNS, Cohort, build_cohort, restart_labels
 from holmes_fit.trials.files import DataPath, Reading, check_path, find_files, read_files
 from holmes_fit.trials.people import covariate_names, join_people, read_people, subject_table
 from holmes_fit.trials.protocols.catalogue import load_protocol
 from holmes_fit.trials.protocols.schema import RESERVED, Protocol
+from holmes_fit.trials.rearranging import check_sources, rearranged
+from holmes_fit.trials.row_rules import ROWS, with_rows_that_count, without_named_people
 from holmes_fit.trials.rules import apply_rules, outside_window
-from holmes_fit.trials.structure import check_answers, check_trial_order, number_learners
+from holmes_fit.trials.structure import check_answers, check_length, number_learners
 from holmes_fit.trials.text_tables import TextTable
+from holmes_fit.trials.trial_order import TrialOrder, check_trial_order, order_of_trials, trial_numbers
 
 
 @dataclass(frozen=True)
@@ -83,13 +87,15 @@ def check_data(
     reading = Reading()
     if participants is not None and not check_path("participants", participants, "a CSV file", reading.problems):
         participants = None
-    table = read_files(find_files(data, reading, participants), protocol.required_columns, reading)
+    table = read_files(find_files(data, reading, participants), protocol.file_columns, reading)
     people = None if participants is None else read_people(participants, protocol, reading)
-    cohort = _check_table(table, people, protocol, reading) if len(table) else None
+    n_rows = len(table)
+    table = rearranged(table, protocol, reading) if n_rows else table
     subject = table.columns.get(protocol.columns.subject)
+    cohort = _check_table(table, people, protocol, reading) if n_rows else None
     return Check(
         files=table.files,
-        rows=len(table),
+        rows=n_rows,
         subjects=0 if subject is None else len(subject.texts),
         problems=tuple(reading.problems),
         notes=tuple(reading.notes),
@@ -99,17 +105,19 @@ def check_data(
 
 def _check_table(table: TextTable, people: TextTable | None, protocol: Protocol, reading: Reading) -> Cohort | None:
     every_row = not reading.problems
-    sheet = Sheet(table, protocol, reading)
-    if people is not None:
-        sheet = join_people(sheet, people)
+    sheet = _rows_that_count(Sheet(table, protocol, reading), people)
     check_columns(sheet)
+    check_sources(sheet.table, protocol, reading)
     cells = check_cells(sheet)
+    order = order_of_trials(sheet)
     columns = protocol.columns
     learner = None
     if sheet.has(columns.subject, *columns.restart):
         learner = number_learners(sheet)
-    if learner is not None and sheet.has(columns.trial):
-        check_trial_order(sheet, cells, learner, every_row)
+        check_length(sheet, learner)
+    if learner is not None and order is not None and sheet.has(*columns.trial_columns):
+        check_trial_order(sheet, order, learner, every_row)
+        cells.features.update(_features_anew(sheet, order, learner))
     answered = None
     if cells.choice is not None and sheet.has(columns.subject, columns.choice):
         outside = outside_window(cells.choice, cells.rt, protocol.exclusions.rt)
@@ -117,10 +125,28 @@ def _check_table(table: TextTable, people: TextTable | None, protocol: Protocol,
         check_answers(sheet, answered)
     subjects = subject_table(sheet, people) if sheet.has(columns.subject) else None
     _note_similar_names(sheet)
-    if reading.problems or learner is None or subjects is None or answered is None:
+    if reading.problems or learner is None or order is None or subjects is None or answered is None:
         return None
-    trials = _tidy_table(sheet, cells, learner, answered)
+    trials = _tidy_table(sheet, cells, trial_numbers(sheet, order, learner), learner, answered)
     return _with_rules(trials, subjects, sheet)
+
+
+def _rows_that_count(sheet: Sheet, people: TextTable | None) -> Sheet:
+    """Leave out people and rows by the rules of the protocol, and join the participants."""
+    sheet = without_named_people(sheet)
+    in_files = tuple(sheet.table.columns)
+    sheet = with_rows_that_count(sheet)
+    if people is None:
+        return sheet
+    return with_rows_that_count(join_people(sheet, people), done=in_files)
+
+
+def _features_anew(sheet: Sheet, order: TrialOrder, learner: NDArray[np.int64]) -> dict[str, NDArray[np.int32]]:
+    """Return the features whose levels are given out in the order of appearance, restart after restart."""
+    subject = sheet.table.columns[sheet.protocol.columns.subject]
+    rows = order.sorted_rows(learner)
+    anew = {name: number_anew(sheet, name, subject, rows) for name in sheet.protocol.features}
+    return {name: codes for name, codes in anew.items() if codes is not None}
 
 
 def _note_similar_names(sheet: Sheet) -> None:
@@ -139,6 +165,7 @@ def _with_rules(trials: pd.DataFrame, subjects: pd.DataFrame, sheet: Sheet) -> C
         seen = Quoted(f"{len(subjects)} people, all left out by the rules")
         sheet.reading.problems.add(f"protocol {sheet.protocol.name}, exclusions", seen, "rules that leave someone")
         return None
+    exclusions = pd.concat([_left_out(sheet), exclusions], ignore_index=True)
     if len(staying) < len(subjects):
         trials = trials[trials["subject"].isin(staying)]
         subjects = subjects[subjects["subject"].isin(staying)].reset_index(drop=True)
@@ -149,11 +176,21 @@ def _with_rules(trials: pd.DataFrame, subjects: pd.DataFrame, sheet: Sheet) -> C
     return replace(cohort, notes=tuple(sheet.reading.notes))
 
 
+def _left_out(sheet: Sheet) -> pd.DataFrame:
+    """Return what was left out before anything was checked: first people, then rows."""
+    people = [row for row in sheet.reading.left_out if row[-1] != ROWS]
+    rows = [row for row in sheet.reading.left_out if row[-1] == ROWS]
+    return pd.DataFrame(people + rows, columns=list(EXCLUSION_COLUMNS), dtype="str")
+
+
 def _tidy_table(
-    sheet: Sheet, cells: CheckedCells, learner: NDArray[np.int64], answered: NDArray[np.bool_]
+    sheet: Sheet,
+    cells: CheckedCells,
+    trial: NDArray[np.int64],
+    learner: NDArray[np.int64],
+    answered: NDArray[np.bool_],
 ) -> pd.DataFrame:
     """Return the trials in the tidy form, learner by learner and trial by trial."""
-    assert cells.trial is not None
     assert cells.choice is not None
     assert cells.outcome is not None
     table, protocol = sheet.table, sheet.protocol
@@ -164,7 +201,7 @@ def _tidy_table(
     data: dict[str, object] = {
         "subject": pd.array(table.columns[protocol.columns.subject].cells(), dtype="str"),
         "restart": pd.array(restart_labels(restarts, len(table)), dtype="str"),
-        "trial": cells.trial,
+        "trial": trial,
         "choice": _nullable(cells.choice, answered),
         "outcome": _nullable(cells.outcome, cells.outcome != MISSING),
         "feedback": feedback,
@@ -173,11 +210,13 @@ def _tidy_table(
     if discarded.any():
         data["excluded_choice"] = _nullable(cells.choice, discarded)
     data |= {name: pd.array(values, dtype="str") for name, values in restarts.items() if name != "restart"}
-    for name, codes in cells.features.items():
+    for name in protocol.features:
         values = list(protocol.features[name].tidy.values())
-        data[name] = np.array(values, dtype=np.int8 if protocol.features[name].levels is None else object)[codes]
+        data[name] = np.array(values, dtype=np.int8 if protocol.features[name].levels is None else object)[
+            cells.features[name]
+        ]
     data |= _kept_columns(sheet)
-    return pd.DataFrame(data).iloc[np.lexsort((cells.trial, learner))].reset_index(drop=True)
+    return pd.DataFrame(data).iloc[np.lexsort((trial, learner))].reset_index(drop=True)
 
 
 def _nullable(codes: NDArray[np.int8], given: NDArray[np.bool_]) -> pd.arrays.IntegerArray:
@@ -187,8 +226,11 @@ def _nullable(codes: NDArray[np.int8], given: NDArray[np.bool_]) -> pd.arrays.In
 def _kept_columns(sheet: Sheet) -> dict[str, object]:
     """Return the columns that have no part in the encoding, as they are in the file."""
     protocol, table = sheet.protocol, sheet.table
-    used = {protocol.columns.subject, protocol.columns.trial, *protocol.columns.restart, *protocol.features}
-    used |= {column for column, _ in protocol.codings.values()}
+    columns = protocol.columns
+    used = {columns.subject, *columns.restart, *protocol.features} | set(
+        columns.trial if columns.numbers_trials else ()
+    )
+    used |= {column for column, coding in protocol.codings.values() if coding.threshold is None}
     others = [name for name in table.columns if name not in used]
     names = _names_beside(RESERVED, others)
     unnamed = [name for name in others if name not in protocol.required_columns and name not in covariate_names(sheet)]

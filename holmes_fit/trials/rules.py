@@ -32,6 +32,7 @@ def apply_rules(trials: pd.DataFrame, protocol: Protocol) -> tuple[list[str], pd
     done: list[tuple[str, str, str, str, str]] = []
     if rules.rt is not None:
         window = f"{rules.rt.min:g} to {'any' if rules.rt.max is None else f'{rules.rt.max:g}'}"
+        window += " s" if rules.rt.unit else ""
         for subject, n in people["outside"][people["outside"] > 0].items():
             seen = f"{n} {'answer' if n == 1 else 'answers'} outside"
             done.append((str(subject), "rt", seen, window, "answers count as missed"))

@@ -1,4 +1,4 @@
-"""Checking what rows have to do with each other: the order of trials, and what stays the same within a person."""
+"""Checking what rows have to do with each other: who a learner is, and what stays the same within a person."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from holmes_fit._support.errors import Quoted, plain, shown
 from holmes_fit.trials.cells import is_nothing, number
-from holmes_fit.trials.checking import CheckedCells, Sheet
+from holmes_fit.trials.checking import Sheet
 from holmes_fit.trials.observations import MAX_TRIALS
 from holmes_fit.trials.text_tables import SHOWN
 
@@ -27,71 +27,21 @@ def number_learners(sheet: Sheet) -> NDArray[np.int64]:
     return learner.astype(np.int64)
 
 
-def check_trial_order(sheet: Sheet, cells: CheckedCells, learner: NDArray[np.int64], every_row: bool) -> None:
-    """Report trial numbers that repeat within a learner or, unless gaps are allowed, leave some out.
-
-    Learners with a trial number that could not be read are passed over, and gaps if rows could not be read at all.
-    """
-    assert cells.trial is not None
-    order = np.lexsort((cells.trial, learner))
-    unsure = np.zeros(int(learner.max(initial=0)) + 1, dtype=np.bool_)
-    unsure[learner[~cells.trial_known]] = True
-    order = order[~unsure[learner[order]]]
-    earlier, later = order[:-1], order[1:]
-    step = np.where(learner[earlier] == learner[later], cells.trial[later] - cells.trial[earlier], 1)
-    _report_repeats(sheet, cells.trial, earlier[step == 0], later[step == 0])
-    if every_row and not sheet.protocol.allow_gaps:
-        _report_gaps(sheet, cells.trial, earlier[step > 1], later[step > 1])
-    _check_length(sheet, learner)
-    if not sheet.protocol.columns.restart and not sheet.reading.problems:
-        starts = cells.trial[order[np.unique(learner[order], return_index=True)[1]]]
-        if starts.min(initial=starts[0]) < starts.max(initial=starts[0]):
-            note = (
-                f"People start at different trial numbers, {starts.min()} to {starts.max()}; are first trials missing?"
-            )
-            sheet.reading.notes.append(note)
-
-
-def _report_repeats(sheet: Sheet, trial: NDArray[np.int64], earlier: NDArray[np.intp], later: NDArray[np.intp]) -> None:
-    table = sheet.table
-    before = dict(zip(later.tolist(), earlier.tolist(), strict=True))
-
-    def seen(row: int) -> Quoted:
-        other = before[row]
-        place = f"row {table.line[other]}"
-        if table.file[row] != table.file[other]:
-            place += f" of {table.files[table.file[other]]}"
-        return Quoted(f"{trial[row]} again for {_learner(sheet, row)} (also in {place})")
-
-    advice = "If numbers start again with each block or problem, name its column under restart in the protocol."
-    allowed = "each trial number once for a learner"
-    table.report(sheet.reading.problems, sheet.protocol.columns.trial, later, allowed, lambda _: advice, seen)
-
-
-def _report_gaps(sheet: Sheet, trial: NDArray[np.int64], earlier: NDArray[np.intp], later: NDArray[np.intp]) -> None:
-    before = dict(zip(later.tolist(), earlier.tolist(), strict=True))
-
-    def seen(row: int) -> Quoted:
-        return Quoted(f"{trial[row]} after {trial[before[row]]} for {_learner(sheet, row)}")
-
-    advice = "Rows that were left out break the learning sequence; if they were never shown, set allow_gaps = true."
-    allowed = "numbers without gaps"
-    sheet.table.report(sheet.reading.problems, sheet.protocol.columns.trial, later, allowed, lambda _: advice, seen)
-
-
-def _check_length(sheet: Sheet, learner: NDArray[np.int64]) -> None:
+def check_length(sheet: Sheet, learner: NDArray[np.int64]) -> None:
+    """Report learners with more trials than the models can count."""
     counts = np.bincount(learner)
     for number_ in np.flatnonzero(counts > MAX_TRIALS)[:SHOWN]:
         row = int(np.argmax(learner == number_))
         seen = Quoted(f"{counts[number_]:,} trials")
-        sheet.reading.problems.add(_learner(sheet, row), seen, f"at most {MAX_TRIALS:,} trials for a learner")
+        sheet.reading.problems.add(described_learner(sheet, row), seen, f"at most {MAX_TRIALS:,} trials for a learner")
 
 
 def _person(sheet: Sheet, row: int) -> str:
     return f"subject {_cell(sheet, sheet.protocol.columns.subject, row)}"
 
 
-def _learner(sheet: Sheet, row: int) -> str:
+def described_learner(sheet: Sheet, row: int) -> str:
+    """Return who a row is about, for a message."""
     restarts = [f"{plain(name)} {_cell(sheet, name, row)}" for name in sheet.protocol.columns.restart]
     return ", ".join([_person(sheet, row), *restarts])
 

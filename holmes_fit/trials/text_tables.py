@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import compress
 from typing import TypeVar
 
 import numpy as np
@@ -43,6 +44,32 @@ class TextColumn:
         codes = np.array([numbers[text.strip()] for text in self.texts], dtype=np.int32)
         return TextColumn(tuple(numbers), self.lookup(codes, ABSENT))
 
+    def taken(self, rows: NDArray[np.intp]) -> TextColumn:
+        """Return the column of some rows, with the texts that occur in them."""
+        codes = self.codes[rows]
+        used = np.zeros(len(self.texts) + 1, dtype=np.bool_)  # the last one is for ABSENT cells
+        used[codes] = True
+        number = np.where(used, np.cumsum(used) - 1, ABSENT).astype(np.int32)
+        number[ABSENT] = ABSENT
+        return TextColumn(tuple(compress(self.texts, used)), number[codes])
+
+
+def stacked(columns: Sequence[TextColumn]) -> tuple[tuple[str, ...], list[NDArray[np.int32]]]:
+    """Return the distinct texts of several columns, and the codes of each column into them."""
+    numbers = _numbering()
+    codes = [np.array([numbers[text] for text in column.texts], dtype=np.int32) for column in columns]
+    return tuple(numbers), [column.lookup(own, ABSENT) for column, own in zip(columns, codes, strict=True)]
+
+
+def recoded(texts: Iterable[str], codes: NDArray[np.int32]) -> TextColumn:
+    """Return a column whose texts may repeat, each of them once, in the order in which rows first have them."""
+    column = TextColumn(tuple(texts), codes).tidied()
+    first = np.unique(column.codes[column.codes != ABSENT], return_index=True)
+    order = first[0][np.argsort(first[1])]
+    number = np.full(len(column.texts), ABSENT, dtype=np.int32)
+    number[order] = np.arange(len(order))
+    return TextColumn(tuple(column.texts[i] for i in order), column.lookup(number, ABSENT))
+
 
 @dataclass(frozen=True)
 class TextTable:
@@ -55,6 +82,8 @@ class TextTable:
     columns: dict[str, TextColumn]  # the columns by name
     # For columns that were joined from another table: that table, and for each row here the row there
     origins: dict[str, tuple[TextTable, NDArray[np.intp]]] = field(default_factory=dict)
+    # For columns that were made of others: which one each cell comes from
+    sources: dict[str, TextColumn] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.line)
@@ -64,7 +93,28 @@ class TextTable:
         if column in self.origins:
             table, rows = self.origins[column]
             return table.place(int(rows[row]), column)
-        return f"{self.files[self.file[row]]}, row {self.line[row]}, column {plain(column)}"
+        return f"{self.files[self.file[row]]}, row {self.line[row]}, column {self._named(row, column)}"
+
+    def _named(self, row: int, column: str) -> str:
+        source = column
+        while source in self.sources and (code := self.sources[source].codes[row]) != ABSENT:
+            source = self.sources[source].texts[code]
+        return plain(column) if source == column else f"{plain(column)} (of {plain(source)})"
+
+    def with_column(self, name: str, column: TextColumn, source: TextColumn) -> TextTable:
+        """Return the table with a column that is made of others."""
+        return replace(self, columns={**self.columns, name: column}, sources={**self.sources, name: source})
+
+    def taken(self, rows: NDArray[np.intp]) -> TextTable:
+        """Return some rows of the table."""
+        return TextTable(
+            self.files,
+            self.file[rows],
+            self.line[rows],
+            {name: column.taken(rows) for name, column in self.columns.items()},
+            {name: (table, there[rows]) for name, (table, there) in self.origins.items()},
+            {name: TextColumn(column.texts, column.codes[rows]) for name, column in self.sources.items()},
+        )
 
     def report(
         self,

@@ -8,23 +8,25 @@ import numpy as np
 import pandas as pd
 
 from holmes_fit._support.csv_tables import write_table
+from holmes_fit.trials.protocols.kept import kept_form
 from holmes_fit.trials.protocols.schema import RESERVED, Coding, Protocol
 
 
 def write_trials(trials: pd.DataFrame, protocol: Protocol, path: str | os.PathLike[str]) -> None:
-    """Write trials so that :func:`read_cohort` with the same protocol gives the same arrays."""
+    """Write trials so that reading them with the same protocol, in its kept form, gives the same arrays."""
     write_table(as_in_file(trials, protocol), path)
 
 
 def as_in_file(trials: pd.DataFrame, protocol: Protocol) -> pd.DataFrame:
-    """Return the table with the columns and codes that a file of the protocol has."""
+    """Return the table with the columns and codes that a file of the protocol has, or those of its kept form."""
+    protocol = kept_form(protocol)
     columns = protocol.columns
     choice = trials["choice"]
     if "excluded_choice" in trials:
         choice = choice.fillna(trials["excluded_choice"])
     file = {columns.subject: trials["subject"]}
     file |= {name: trials[name] for name in columns.restart}
-    file[columns.trial] = trials["trial"]
+    file[columns.trial[0]] = trials["trial"]
     file |= {name: _labels(trials[name], protocol.features[name].tidy) for name in protocol.features}
     file[columns.choice] = _coded(choice, protocol.choice, trials, protocol)
     # Without a column for it, only an empty outcome says that there was no feedback.

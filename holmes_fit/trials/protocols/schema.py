@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
 from holmes_fit._support.errors import Problem, nearest, shown
-from holmes_fit.trials.protocols.base import Codes, Count, Name, Names, Part, Proportion, instead, not_allowed
+from holmes_fit.trials.protocols.base import Bit, Codes, Count, Name, Names, Part, Proportion, instead, not_allowed
 from holmes_fit.trials.protocols.designs import RESTARTS, Design
+from holmes_fit.trials.protocols.layout import BY_FILE, Kind, NewColumn, OneOrMore, Order, Rows, Wide, placeholders
 
 CodedColumn = Literal["choice", "outcome", "correct", "feedback"]
 
@@ -18,14 +19,22 @@ RESERVED = ("subject", "restart", "trial", "choice", "outcome", "feedback", "exc
 
 ZERO_ONE = {"0": 0, "1": 1}
 
+LONGEST_LIMIT = 1_000  # seconds; longer limits are milliseconds
+
 _RENAMED = {f"columns.{role}" for role in ("subject", "trial", "choice", "outcome", "correct", "feedback")}
+
+
+def _is(default: object) -> Callable[[Any], bool]:
+    # Keys that came later are left out of what is written where they say nothing: protocols keep their digests.
+    return lambda value: bool(value == default)
 
 
 class Columns(Part):
     """The names that a file gives to its columns."""
 
     subject: Name = "subject"
-    trial: Name = "trial"
+    trial: OneOrMore = ("trial",)  # the first orders the rows of a learner, the next those with the same first
+    order: Annotated[Order, Field(exclude_if=_is("whole"))] = "whole"
     choice: Name = "choice"
     outcome: Name | None = None
     correct: Name | None = None
@@ -48,6 +57,35 @@ class Columns(Part):
             raise not_allowed(Problem("correct", repr(self.correct), allowed))
         return self
 
+    @model_validator(mode="after")
+    def _order_of_trials(self) -> Columns:
+        if self.order == BY_FILE and "trial" in self.model_fields_set:
+            allowed = 'either columns that order the trials or order = "file"'
+            raise not_allowed(Problem("trial", shown(list(self.trial)), allowed))
+        strangers = [name for name in self.order if name not in self.trial] if isinstance(self.order, dict) else []
+        if strangers:
+            allowed = f"columns that trial names: {', '.join(self.trial)}"
+            raise not_allowed(*(Problem(f"order.{name}", repr(name), allowed) for name in strangers))
+        return self
+
+    @property
+    def trial_columns(self) -> tuple[str, ...]:
+        """The columns that order the trials; none if the order of the file does."""
+        return () if self.order == BY_FILE else self.trial
+
+    @property
+    def numbers_trials(self) -> bool:
+        """Whether one column has whole numbers for all trials, which the tidy table keeps."""
+        return self.kinds == ("whole",)
+
+    @property
+    def kinds(self) -> tuple[Kind | tuple[str, ...], ...]:
+        """What each of the columns that order the trials holds; words are given in their order."""
+        order = self.order
+        if isinstance(order, dict):
+            return tuple(order.get(name, "whole") for name in self.trial)
+        return () if order == "file" else (order,) * len(self.trial)
+
 
 class CodingBy(Part):
     """A coding for each value of a column, for keys that were counterbalanced over people."""
@@ -62,6 +100,27 @@ class Coding(Part):
     coding: Codes = Field(default_factory=lambda: dict(ZERO_ONE))  # the code of each value
     missing: Names = ()  # values that mean "nothing here", besides an empty cell, ``NA`` and the like
     by: CodingBy | None = None  # codings that depend on another column; then ``coding`` is left out
+    # For ratings: numbers above are 1 and numbers below 0, or the other way round, and what is exactly there
+    above: Annotated[float | None, Field(exclude_if=_is(None))] = None
+    below: Annotated[float | None, Field(exclude_if=_is(None))] = None
+    exactly: Annotated[Bit | Literal["missing"], Field(exclude_if=_is("missing"))] = "missing"
+
+    @model_validator(mode="after")
+    def _one_threshold(self) -> Coding:
+        if self.above is not None and self.below is not None:
+            allowed = "either above (greater numbers are 1) or below (smaller numbers are 1), not both"
+            raise not_allowed(Problem("below", f"{self.below:g}", allowed))
+        for other in ("coding", "by"):
+            if self.threshold is not None and other in self.model_fields_set and getattr(self, other) is not None:
+                allowed = f"either {other} or a threshold, not both"
+                raise not_allowed(Problem(other, shown(getattr(self, other)), allowed))
+        if self.threshold is None and "exactly" in self.model_fields_set:
+            raise not_allowed(Problem("exactly", shown(self.exactly), "a threshold with it, above or below"))
+        return self
+
+    @property
+    def threshold(self) -> float | None:
+        return self.below if self.above is None else self.above
 
     @model_validator(mode="after")
     def _one_coding(self) -> Coding:
@@ -85,9 +144,14 @@ class Feature(Part):
     levels: Annotated[Names, Field(min_length=2)] | None = None
     coding: Codes | None = None
     copies: Count = 1
+    # Names stand for the levels in the order in which they appear, anew for each person and value of these columns
+    anew: Annotated[OneOrMore | None, Field(exclude_if=_is(None))] = None
 
     @model_validator(mode="after")
     def _levels_or_coding(self) -> Feature:
+        if self.anew and not self.levels:
+            allowed = "levels with it, one for each name that can come up before names begin anew"
+            raise not_allowed(Problem("anew", shown(list(self.anew)), allowed))
         if self.levels and self.coding:
             allowed = "either levels (one-hot) or coding (one binary cue), not both"
             raise not_allowed(Problem("coding", shown(self.coding), allowed))
@@ -132,9 +196,16 @@ class RtWindow(Part):
     column: Name = "rt"
     min: Annotated[float, Field(ge=0)] = 0.0
     max: Annotated[float, Field(gt=0)] | None = None
+    unit: Annotated[Literal["s", "ms"] | None, Field(exclude_if=_is(None))] = (
+        None  # of the column; the limits are seconds
+    )
 
     @model_validator(mode="after")
     def _is_a_window(self) -> RtWindow:
+        longest = max(self.min, self.max or 0.0)
+        if self.unit and longest > LONGEST_LIMIT:
+            allowed = f"seconds, up to {LONGEST_LIMIT}, as the unit is given; {longest:g} ms are {longest / 1000:g}"
+            raise not_allowed(Problem("min" if longest == self.min else "max", f"{longest:g}", allowed))
         if self.max is not None and self.max <= self.min:
             raise not_allowed(Problem("max", str(self.max), f"more than min, {self.min}"))
         return self
@@ -146,6 +217,7 @@ class Exclusions(Part):
     rt: RtWindow | None = None
     min_answered: Count | None = None
     min_accuracy: Proportion | None = None
+    people: dict[Name, Name] = Field(default_factory=dict, exclude_if=_is({}))  # who is left out, and the reason
 
 
 class Protocol(Part):
@@ -164,12 +236,15 @@ class Protocol(Part):
     correct: Coding = Coding()
     feedback: Coding = Coding()
     exclusions: Exclusions = Exclusions()
+    rows: Annotated[Rows, Field(exclude_if=_is(Rows()))] = Rows()
+    wide: Wide = Field(default_factory=dict, exclude_if=_is({}))
+    new_columns: dict[Name, NewColumn] = Field(default_factory=dict, exclude_if=_is({}))
     generator: Annotated[Design, Field(discriminator="kind")] | None = None
 
     @model_validator(mode="after")
     def _parts_fit_together(self) -> Protocol:
         problems = [*self._columns_used_twice(), *self._reserved_names()]
-        problems += [*self._codings_without_column(), *self._generator_misfits()]
+        problems += [*self._codings_without_column(), *self._new_columns_misfit(), *self._generator_misfits()]
         if problems:
             raise not_allowed(*problems)
         return self
@@ -189,15 +264,44 @@ class Protocol(Part):
     def required_columns(self) -> tuple[str, ...]:
         """Every column that a file, or the table of participants beside it, must have."""
         columns, rt = self.columns, self.exclusions.rt
-        names = [columns.subject, *columns.restart, columns.trial, *self.features]
+        names = [columns.subject, *columns.restart, *columns.trial_columns, *self.features]
         names += [column for column, _ in self.codings.values()]
         names += [by.column for _, by in self._codings_by()]
         names += [*columns.covariates, *([rt.column] if rt else [])]
+        names += [column for feature in self.features.values() for column in feature.anew or ()]
+        names += [column for _, column, _ in self.rows.rules]
         return tuple(dict.fromkeys(names))
+
+    @property
+    def made_columns(self) -> tuple[str, ...]:
+        """The columns that no file has, as they are made of others."""
+        numbers = placeholders(next(iter(self.wide.values()), ""))
+        return (*self.wide, *numbers, *self.new_columns)
+
+    @property
+    def file_columns(self) -> tuple[str, ...]:
+        """The columns that files are expected to have before any are made."""
+        sources = [name for new in self.new_columns.values() for name in new.of or ()]
+        return tuple(
+            name for name in dict.fromkeys([*self.required_columns, *sources]) if name not in self.made_columns
+        )
+
+    @property
+    def rearrangements(self) -> tuple[str, ...]:
+        """The keys in use by which a file differs from one that can be written again in the protocol's own columns."""
+        columns = self.columns
+        tables = {"wide": self.wide, "new_columns": self.new_columns, "rows": [*self.rows.rules]}
+        keys = [key for key, used in tables.items() if used]
+        if not columns.numbers_trials:
+            keys.append("columns.trial" if len(columns.trial) > 1 else "columns.order")
+        for role, (_, coding) in self.codings.items():
+            if coding.threshold is not None:
+                keys.append(f"{role}.{'below' if coding.above is None else 'above'}")
+        return (*keys, *(f"features.{name}.anew" for name, feature in self.features.items() if feature.anew))
 
     def tidy_name(self, column: str) -> str:
         """Return the name that the tidy table gives to a column of the file."""
-        roles = {"subject": self.columns.subject, "trial": self.columns.trial}
+        roles = {"subject": self.columns.subject, "trial": self.columns.trial[0]}
         roles |= {role: name for role, (name, _) in self.codings.items() if role != "correct"}
         return next((role for role, name in roles.items() if name == column), column)
 
@@ -209,7 +313,8 @@ class Protocol(Part):
     def _roles(self) -> Iterator[tuple[str, str]]:
         columns = self.columns
         yield "columns.subject", columns.subject
-        yield "columns.trial", columns.trial
+        for name in columns.trial_columns:
+            yield "columns.trial", name
         for role, (column, _) in self.codings.items():
             yield f"columns.{role}", column
         for key in ("restart", "covariates", "optional_covariates"):
@@ -243,9 +348,27 @@ class Protocol(Part):
                 advice = "The outcome follows from choice and correct." if role == "outcome" else ""
                 yield Problem(role, "a coding", f"a coding only where columns.{role} is named", advice)
 
+    def _new_columns_misfit(self) -> Iterator[Problem]:
+        made = self.made_columns
+        for name in {name for name in made if made.count(name) > 1}:
+            yield Problem(f"new_columns.{name}", repr(name), "a name that no column of wide has")
+        later = list(self.new_columns)
+        for name, new in self.new_columns.items():
+            for source in new.of or ():
+                if source in later:
+                    advice = "" if source == name else f"Put {source} before it."
+                    yield Problem(
+                        f"new_columns.{name}.of", repr(source), "a column of the file, or one made before", advice
+                    )
+            later.remove(name)
+
     def _generator_misfits(self) -> Iterator[Problem]:
         if self.generator is None:
             return
+        if self.rearrangements:
+            advice = "Keep the generator in a protocol of its own."
+            allowed = f"no {' or '.join(self.rearrangements)} beside it, as simulated files are laid out plainly"
+            yield Problem("generator", repr(self.generator.kind), allowed, advice)
         made = self.generator.columns()
         for name, feature in self.features.items():
             if name not in made:
