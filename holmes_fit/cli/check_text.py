@@ -8,7 +8,7 @@ import pandas as pd
 
 from holmes_fit._support.errors import plain
 from holmes_fit.cli.output import counted, in_one_line, rows
-from holmes_fit.trials.cohorts import Cohort
+from holmes_fit.trials.cohorts import ROWS_LEFT_OUT, Cohort
 from holmes_fit.trials.reading import Check
 from holmes_fit.trials.summaries import cohort_summary, learning_curve
 
@@ -51,7 +51,11 @@ def _restarts(cohort: Cohort) -> str:
 
 
 def _exclusion_lines(exclusions: pd.DataFrame) -> Iterator[str]:
-    """Give everyone who was left out, then people of whom answers were, each with the reason."""
+    """Give everyone who was left out, then people of whom answers were, each with the reason.
+
+    Rules for rows say in a note of their own, each with its number, what they have left out.
+    """
+    exclusions = exclusions[exclusions["consequence"] != ROWS_LEFT_OUT]
     if exclusions.empty:
         yield "excluded   nobody, and no answers"
         return

@@ -15,6 +15,7 @@ from holmes_fit.trials.protocols.schema import Protocol
 MISSED = -1
 
 EXCLUSION_COLUMNS = ("subject", "rule", "seen", "allowed", "consequence")
+ROWS_LEFT_OUT = "rows left out"  # the consequence of a rule that is about rows, whoever they are of
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,13 @@ from holmes_fit._support.errors import InputError, Problem, Quoted, plain, shown
 from holmes_fit.trials.anew import number_anew
 from holmes_fit.trials.cells import MISSING
 from holmes_fit.trials.checking import CheckedCells, Sheet, check_cells, check_columns
-from holmes_fit.trials.cohorts import EXCLUSION_COLUMNS, Cohort, build_cohort, restart_labels
+from holmes_fit.trials.cohorts import EXCLUSION_COLUMNS, ROWS_LEFT_OUT, Cohort, build_cohort, restart_labels
 from holmes_fit.trials.files import DataPath, Reading, check_path, find_files, read_files
 from holmes_fit.trials.people import covariate_names, join_people, read_people, subject_table
 from holmes_fit.trials.protocols.catalogue import load_protocol
 from holmes_fit.trials.protocols.schema import RESERVED, Protocol
 from holmes_fit.trials.rearranging import check_sources, rearranged
-from holmes_fit.trials.row_rules import ROWS, with_rows_that_count, without_named_people
+from holmes_fit.trials.row_rules import with_rows_that_count, without_named_people
 from holmes_fit.trials.rules import apply_rules, outside_window
 from holmes_fit.trials.structure import check_answers, check_length, number_learners
 from holmes_fit.trials.text_tables import TextTable
@@ -178,8 +178,8 @@ def _with_rules(trials: pd.DataFrame, subjects: pd.DataFrame, sheet: Sheet) -> C
 
 def _left_out(sheet: Sheet) -> pd.DataFrame:
     """Return what was left out before anything was checked: first people, then rows."""
-    people = [row for row in sheet.reading.left_out if row[-1] != ROWS]
-    rows = [row for row in sheet.reading.left_out if row[-1] == ROWS]
+    people = [row for row in sheet.reading.left_out if row[-1] != ROWS_LEFT_OUT]
+    rows = [row for row in sheet.reading.left_out if row[-1] == ROWS_LEFT_OUT]
     return pd.DataFrame(people + rows, columns=list(EXCLUSION_COLUMNS), dtype="str")
 
 

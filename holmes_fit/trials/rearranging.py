@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import PurePath
 
 import numpy as np
 from numpy.typing import NDArray
@@ -124,7 +123,7 @@ def _is_filled(column: TextColumn) -> NDArray[np.bool_]:
 
 def _with_new_column(table: TextTable, name: str, new: NewColumn, reading: Reading) -> TextTable:
     if new.file_name:
-        whole = TextColumn(tuple(PurePath(file).stem for file in table.files), table.file)
+        whole = TextColumn(table.stems, table.file)
         source = TextColumn((FILE_NAME,), np.zeros(len(table), dtype=np.int32))
     else:
         found = [each for each in new.of or () if each in table.columns]
@@ -157,13 +156,10 @@ def _first_filled(table: TextTable, name: str, names: Sequence[str], reading: Re
 def check_sources(table: TextTable, protocol: Protocol, reading: Reading) -> None:
     """Report cells that lack the part of which a new column is made, and files whose name does."""
     for name, new in protocol.new_columns.items():
-        if not new.is_part or name not in table.columns:
+        if name not in table.columns or not (new.is_part or new.file_name):
             continue
         if new.file_name:
-            for file in [table.files[i] for i in np.unique(table.file)]:
-                if not new.part_of(PurePath(file).stem):
-                    allowed = f"a name with {new}, from which the column {plain(name)} is made"
-                    reading.problems.add(file, PurePath(file).stem, allowed)
+            _check_file_names(table, name, new, reading)
         else:
             for source, rows in _cells_of(table, name):
                 column = table.columns[source]
@@ -171,6 +167,19 @@ def check_sources(table: TextTable, protocol: Protocol, reading: Reading) -> Non
                 wrong = rows & column.lookup(np.array(lacks, dtype=np.bool_), False)
                 allowed = f"a cell with {new}, from which the column {plain(name)} is made"
                 table.report(reading.problems, source, wrong, allowed)
+
+
+def _check_file_names(table: TextTable, name: str, new: NewColumn, reading: Reading) -> None:
+    first: dict[str, str] = {}
+    for file, stem in [(table.files[i], table.stems[i]) for i in np.unique(table.file)]:
+        made_of = f"from which the column {plain(name)} is made"
+        if not new.part_of(stem):
+            allowed = f"a file whose name has {new}, {made_of}" if new.is_part else f"a file with a name, {made_of}"
+            reading.problems.add(file, stem, allowed)
+        elif stem in first:
+            seen = Quoted(f"the name {plain(stem)!r}, as {first[stem]} has")
+            reading.problems.add(file, seen, f"one file of that name, {made_of}")
+        first.setdefault(stem, file)
 
 
 def _cells_of(table: TextTable, name: str) -> Iterator[tuple[str, NDArray[np.bool_]]]:

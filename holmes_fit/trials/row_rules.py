@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from holmes_fit._support.errors import Quoted, nearest, plain
 from holmes_fit.trials.cells import is_nothing, match_labels, numbers
 from holmes_fit.trials.checking import Sheet
+from holmes_fit.trials.cohorts import ROWS_LEFT_OUT
 from holmes_fit.trials.protocols.layout import RowRule
 from holmes_fit.trials.text_tables import ABSENT, TextColumn
 
 EVERYONE = "everyone"
 PERSON = "person left out"
-ROWS = "rows left out"
 
 
 def without_named_people(sheet: Sheet) -> Sheet:
@@ -54,7 +54,7 @@ def with_rows_that_count(sheet: Sheet, done: tuple[str, ...] = ()) -> Sheet:
         sheet.reading.notes.append(f"{key} ({rule}): {seen} left out. {advice}".strip())
         if n_rows:
             allowed = f"{plain(name)} {'is' if verb == 'keep' else 'is not'}: {rule}"
-            sheet.reading.left_out.append((EVERYONE, key, f"{seen}, of {n_people:,} people", allowed, ROWS))
+            sheet.reading.left_out.append((EVERYONE, key, f"{seen}, of {n_people:,} people", allowed, ROWS_LEFT_OUT))
         sheet = _kept(sheet, stays, key)
     return sheet
 

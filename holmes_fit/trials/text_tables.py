@@ -84,6 +84,7 @@ class TextTable:
     origins: dict[str, tuple[TextTable, NDArray[np.intp]]] = field(default_factory=dict)
     # For columns that were made of others: which one each cell comes from
     sources: dict[str, TextColumn] = field(default_factory=dict)
+    stems: tuple[str, ...] = ()  # the names of the files without folder and ending, as they are
 
     def __len__(self) -> int:
         return len(self.line)
@@ -114,6 +115,7 @@ class TextTable:
             {name: column.taken(rows) for name, column in self.columns.items()},
             {name: (table, there[rows]) for name, (table, there) in self.origins.items()},
             {name: TextColumn(column.texts, column.codes[rows]) for name, column in self.sources.items()},
+            self.stems,
         )
 
     def report(
@@ -157,14 +159,16 @@ class TableBuilder:
 
     def __init__(self) -> None:
         self._files: list[str] = []
+        self._stems: list[str] = []
         self._file_parts: list[NDArray[np.int32]] = []
         self._line_parts: list[NDArray[np.int32]] = []
         self._numbers: dict[str, defaultdict[str, int]] = {}
         self._code_parts: dict[str, list[NDArray[np.int32]]] = {}
         self.rows = 0
 
-    def start_file(self, name: str) -> None:
+    def start_file(self, name: str, stem: str = "") -> None:
         self._files.append(name)
+        self._stems.append(stem)
 
     def add(self, header: Sequence[str], rows: Sequence[Sequence[str]], lines: Sequence[int]) -> None:
         """Add rows of the file that was started last; each has the header's number of cells."""
@@ -187,7 +191,8 @@ class TableBuilder:
             name: TextColumn(tuple(numbers), _joined(self._code_parts.pop(name)))
             for name, numbers in self._numbers.items()
         }
-        return TextTable(tuple(self._files), _joined(self._file_parts), _joined(self._line_parts), columns)
+        places = _joined(self._file_parts), _joined(self._line_parts)
+        return TextTable(tuple(self._files), *places, columns, stems=tuple(self._stems))
 
 
 def _absent(n: int) -> NDArray[np.int32]:

@@ -164,17 +164,35 @@ def check_trial_order(sheet: Sheet, order: TrialOrder, learner: NDArray[np.int64
     earlier, later = rows[:-1], rows[1:]
     same = learner[earlier] == learner[later]
     earlier, later = earlier[same], later[same]
-    repeats = np.ones(len(later), dtype=np.bool_)
-    gaps = np.zeros(len(later), dtype=np.bool_)
-    for values, kind in zip(order.values, sheet.protocol.columns.kinds, strict=True):
-        if kind == "whole":
-            gaps |= repeats & (values[later] - values[earlier] > 1)
-        repeats &= values[later] == values[earlier]
+    repeats, gaps = _steps(order, sheet.protocol.columns.kinds, learner, earlier, later)
     _report_repeats(sheet, earlier[repeats], later[repeats])
     if every_row and not sheet.protocol.allow_gaps:
         _report_gaps(sheet, earlier[gaps], later[gaps])
     _note_unequal_starts(sheet, order, learner, rows)
     _check_midnight(sheet, order, learner)
+
+
+def _steps(
+    order: TrialOrder,
+    kinds: Sequence[Kind | tuple[str, ...]],
+    learner: NDArray[np.int64],
+    earlier: NDArray[np.intp],
+    later: NDArray[np.intp],
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return whether the second of two successive trials is the first again, and whether whole numbers leave some out.
+
+    Where a column before has a new value, as with a new block, numbers go on or begin with the learner's smallest.
+    """
+    same = np.ones(len(later), dtype=np.bool_)
+    gaps = np.zeros(len(later), dtype=np.bool_)
+    for values, kind in zip(order.values, kinds, strict=True):
+        step = values[later] - values[earlier]
+        if kind == "whole":
+            smallest = np.full(int(learner.max(initial=0)) + 1, np.inf)
+            np.minimum.at(smallest, learner, values)
+            gaps |= np.where(same, step > 1, (step != 1) & (values[later] > smallest[learner[later]]))
+        same &= step == 0
+    return same, gaps
 
 
 def _report_repeats(sheet: Sheet, earlier: NDArray[np.intp], later: NDArray[np.intp]) -> None:

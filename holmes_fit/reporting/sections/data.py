@@ -15,6 +15,7 @@ from holmes_fit.reporting.run_data import CohortData
 from holmes_fit.reporting.scores import group_rows, learning_curve, people_table
 from holmes_fit.reporting.text import brief, count, fixed, people
 from holmes_fit.reporting.warnings import answer_warnings, failure_warnings
+from holmes_fit.trials.cohorts import ROWS_LEFT_OUT
 
 TITLE = "Data"
 MOST_EXCLUSIONS = 20  # on this page; the appendix has all
@@ -102,7 +103,11 @@ def _words(data: CohortData, persons: pd.DataFrame) -> str:
     if data.groups:
         sizes = [f"{brief(group)} ({(persons['group'] == group).sum()})" for group in data.groups]
         parts.append(f"Groups: {listed(sizes)}.")
-    n_out = data["exclusions"]["subject"].nunique() if data.has("exclusions") else 0
+    excluded = data["exclusions"] if data.has("exclusions") else pd.DataFrame(columns=["subject", "consequence"])
+    of_rows = excluded["consequence"] == ROWS_LEFT_OUT
+    n_out = excluded.loc[~of_rows, "subject"].nunique()
+    if of_rows.any():
+        parts.append("The protocol left out rows of the files before all else; the table below says which.")
     parts.append(
         "Nobody was excluded by the rules of the protocol."
         if not n_out

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from holmes_fit.trials.protocols.schema import Columns, Feature, Protocol
+from typing import Any
+
+from holmes_fit.trials.protocols.schema import Feature, Protocol
 
 
 def kept_form(protocol: Protocol) -> Protocol:
@@ -13,24 +15,16 @@ def kept_form(protocol: Protocol) -> Protocol:
     """
     if not protocol.rearrangements:
         return protocol
-    columns = Columns(
-        outcome="outcome",
-        feedback="feedback",
-        covariates=protocol.columns.covariates,
-        optional_covariates=protocol.columns.optional_covariates,
-        restart=protocol.columns.restart,
-    )
+    columns: dict[str, Any] = {"subject": "subject", "trial": ("trial",), "order": "whole", "choice": "choice"}
+    columns |= {"outcome": "outcome", "correct": None, "feedback": "feedback"}
     features = {
         name: Feature(levels=feature.levels, copies=feature.copies) for name, feature in protocol.features.items()
     }
-    return Protocol(
-        name=protocol.name,
-        title=protocol.title,
-        about=protocol.about,
-        source=protocol.source,
-        length_normalized=protocol.length_normalized,
-        allow_gaps=protocol.allow_gaps,
-        columns=columns,
-        features=features,
-        exclusions=protocol.exclusions.model_copy(update={"people": {}}),
-    )
+    plainly = Protocol(name=protocol.name, features={})
+    as_in_a_plain_file = ("choice", "outcome", "correct", "feedback", "rows", "wide", "new_columns")
+    changed = {name: getattr(plainly, name) for name in as_in_a_plain_file} | {
+        "columns": protocol.columns.model_copy(update=columns),
+        "features": features,
+        "exclusions": protocol.exclusions.model_copy(update={"people": {}}),
+    }
+    return protocol.model_copy(update=changed)

@@ -126,7 +126,7 @@ class Coding(Part):
     def _one_coding(self) -> Coding:
         if self.by and "coding" in self.model_fields_set:
             raise not_allowed(Problem("coding", shown(self.coding), "either coding or by, not both"))
-        coded = {label for codes in self.tables.values() for label in codes}
+        coded = {label for codes in self.tables.values() for label in codes if self.threshold is None}
         both = [label for label in self.missing if label in coded]
         if both:
             raise not_allowed(Problem("missing", shown(both), "values that have no code"))
@@ -301,7 +301,9 @@ class Protocol(Part):
 
     def tidy_name(self, column: str) -> str:
         """Return the name that the tidy table gives to a column of the file."""
-        roles = {"subject": self.columns.subject, "trial": self.columns.trial[0]}
+        roles = {"subject": self.columns.subject}
+        if self.columns.numbers_trials:
+            roles["trial"] = self.columns.trial[0]
         roles |= {role: name for role, (name, _) in self.codings.items() if role != "correct"}
         return next((role for role, name in roles.items() if name == column), column)
 

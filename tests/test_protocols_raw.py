@@ -1,0 +1,206 @@
+"""Raw files of seven labs, read as they are: each by its protocol, to the arrays that are computed here by hand."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from holmes_fit.fitting.cohort import fit
+from holmes_fit.runs.fitted import fitted_run
+from holmes_fit.trials.cohorts import MISSED, Cohort
+from holmes_fit.trials.protocols.catalogue import protocol_names, read_protocol
+from holmes_fit.trials.protocols.kept import kept_form
+from holmes_fit.trials.protocols.schema import Protocol
+from holmes_fit.trials.reading import read_cohort
+from holmes_fit.trials.writing import write_trials
+from tests.lab_files import LABS, Lab
+from tests.small_fits import OBSERVER, small_preset
+
+
+def read(tmp_path: Path, lab: Lab) -> Cohort:
+    return read_cohort(lab.write(tmp_path), read_protocol(lab.protocol))
+
+
+def read_text(tmp_path: Path, protocol: str, text: str) -> Cohort:
+    path = tmp_path / "data.csv"
+    path.write_text(text, encoding="utf-8")
+    return read_cohort(path, read_protocol(protocol))
+
+
+def assert_same(left: Cohort, right: Cohort) -> None:
+    pd.testing.assert_frame_equal(left.trials, right.trials)
+    assert [(each.subject, each.restart) for each in left.learners] == [
+        (each.subject, each.restart) for each in right.learners
+    ]
+    for ours, theirs in zip(left.learners, right.learners, strict=True):
+        np.testing.assert_array_equal(ours.choices, theirs.choices)
+        for name in ("cues", "outcome", "feedback"):
+            np.testing.assert_array_equal(getattr(ours.observations, name), getattr(theirs.observations, name))
+
+
+@pytest.mark.parametrize("name", LABS)
+def test_a_lab_s_files_are_read_as_they_are(tmp_path: Path, name: str) -> None:
+    lab = LABS[name]
+    cohort = read(tmp_path, lab)
+    assert tuple(cohort.subjects["subject"]) == lab.subjects
+    assert (len(cohort.learners), len(cohort.trials)) == (lab.learners, lab.trials)
+    assert set(cohort.trials["choice"].dropna()) == {0, 1}
+    for learner in cohort.learners:
+        own = cohort.trials.iloc[learner.rows]
+        assert own["trial"].tolist() == list(range(1, len(own) + 1))
+
+
+@pytest.mark.parametrize("name", LABS)
+def test_what_a_run_keeps_reads_back_the_same(tmp_path: Path, name: str) -> None:
+    cohort = read(tmp_path, LABS[name])
+    write_trials(cohort.trials, cohort.protocol, tmp_path / "kept.csv")
+    kept = kept_form(cohort.protocol)
+    assert kept_form(kept) is kept
+    again = read_cohort(tmp_path / "kept.csv", kept)
+    assert_same(cohort, again)
+    write_trials(again.trials, kept, tmp_path / "twice.csv")
+    assert (tmp_path / "twice.csv").read_bytes() == (tmp_path / "kept.csv").read_bytes()
+
+
+@pytest.mark.parametrize("name", LABS)
+def test_a_protocol_survives_the_way_into_a_run_and_back(name: str) -> None:
+    protocol = read_protocol(LABS[name].protocol)
+    assert protocol.rearrangements
+    assert Protocol.model_validate_json(protocol.model_dump_json(exclude_unset=True)) == protocol
+
+
+@pytest.mark.parametrize("name", protocol_names())
+def test_keys_that_are_not_used_leave_no_trace_in_what_is_written(name: str) -> None:
+    from holmes_fit.trials.protocols.catalogue import load_protocol
+
+    written = load_protocol(name).model_dump_json()
+    for key in ("order", "rows", "wide", "new_columns", "people", "above", "below", "exactly", "anew", "unit"):
+        assert f'"{key}"' not in written
+    assert '"trial":"trial"' in written
+
+
+@pytest.mark.parametrize("name", ["packed", "ratings"])
+def test_raw_files_are_fitted_and_the_run_goes_on_and_is_read_back(tmp_path: Path, name: str) -> None:
+    cohort = read(tmp_path, LABS[name])
+    choices = {"models": ["flat"], "preset": small_preset(tmp_path), "observer": OBSERVER, "workers": 1}
+    fits = fit(cohort, out=tmp_path / "run", **choices)  # type: ignore[arg-type]
+    before = (tmp_path / "run" / "fits.csv").read_bytes()
+    fit(read(tmp_path, LABS[name]), out=tmp_path / "run", **choices)  # type: ignore[arg-type]
+    assert (tmp_path / "run" / "fits.csv").read_bytes() == before
+    back = fitted_run(fits.folder).cohort
+    assert back.protocol == cohort.protocol
+    assert_same(back, cohort)
+    written = pd.read_csv(fits.folder / "exclusions.csv", dtype=str, keep_default_na=False)
+    assert written.to_numpy().tolist() == cohort.exclusions.to_numpy().tolist()
+
+
+# --- what each lab's protocol says, by hand
+def test_packed_stimuli_become_cues_in_the_order_of_block_and_trial(tmp_path: Path) -> None:
+    cohort = read(tmp_path, LABS["packed"])
+    first = cohort.learners[0]
+    stimuli = [(trial + block) % 8 for block in (1, 2) for trial in range(8)]
+    expected = [[int(digit) for digit in f"{number:03b}"] for number in stimuli]
+    np.testing.assert_array_equal(first.observations.cues, expected)
+    np.testing.assert_array_equal(first.observations.outcome, np.array(expected)[:, 0])
+    assert cohort.trials.loc[first.rows, "block"].tolist() == ["1"] * 8 + ["2"] * 8
+    people, rows = cohort.exclusions.to_dict("records")
+    assert people == {
+        **{"subject": "9", "rule": "people", "seen": "asked to stop", "allowed": "nobody by that name (36 rows)"},
+        "consequence": "person left out",
+    }
+    assert rows == {
+        **{"subject": "everyone", "rule": "rows.drop.phase", "seen": "8 of 72 rows, of 2 people"},
+        **{"allowed": "phase is not: 'practice'", "consequence": "rows left out"},
+    }
+    assert "rows.drop.phase ('practice'): 8 of 72 rows left out." in cohort.notes
+
+
+def test_event_rows_go_and_files_name_their_people(tmp_path: Path) -> None:
+    cohort = read(tmp_path, LABS["events"])
+    anna, ben = cohort.learners
+    for learner in (anna, ben):
+        np.testing.assert_array_equal(learner.observations.cues[:, 0], [0, 0, 1, 1] * 2)
+        np.testing.assert_array_equal(learner.observations.cues[:, 1:], [[1, 0], [0, 1]] * 4)
+        np.testing.assert_array_equal(learner.choices, [0, 0, 1, MISSED, 0, 0, 1, 1])  # the fourth took 100 ms
+    assert "rows.keep.event ('trial'): 16 of 34 rows left out." in cohort.notes
+    assert "rows.drop.stimulus (empty): 2 of 18 rows left out." in cohort.notes
+    assert "0.2 to 3 s" in set(cohort.exclusions["allowed"])
+
+
+def test_test_trials_without_feedback_come_after_training(tmp_path: Path) -> None:
+    learner = read(tmp_path, LABS["causal"]).learners[0]
+    np.testing.assert_array_equal(learner.observations.feedback, [True] * 8 + [False] * 3)
+    np.testing.assert_array_equal(learner.observations.cues[:, 0], [1, 0] * 4 + [1, 0, 1])
+
+
+def test_names_become_levels_in_the_order_in_which_a_problem_shows_them(tmp_path: Path) -> None:
+    cohort = read(tmp_path, LABS["names"])
+    assert set(cohort.trials["fruit"]) == {"first", "second", "third"}
+    for learner in cohort.learners:
+        assert cohort.trials.loc[learner.rows, "fruit"].tolist() == ["first", "second", "third"] * 2
+
+
+def test_parts_between_separators_become_cues(tmp_path: Path) -> None:
+    learner = read(tmp_path, LABS["six"]).learners[0]
+    expected = [[int(digit) for digit in f"{(trial * 11) % 64:06b}"] for trial in range(1, 13)]
+    np.testing.assert_array_equal(learner.observations.cues, expected)
+
+
+def test_dates_and_times_order_the_trials(tmp_path: Path) -> None:
+    cohort = read(tmp_path, LABS["clock"])
+    own = cohort.trials.iloc[cohort.learners[0].rows]
+    assert own["date"].tolist() == ["31/3/2024"] * 4 + ["1/4/2024"] * 4
+    assert own["shown_at"].tolist() == ["9:05:00.5", "10:05:01.5", "11:05:02.5", "12:05:03.5"] * 2
+
+
+def test_wide_ratings_become_long_answers(tmp_path: Path) -> None:
+    cohort = read(tmp_path, LABS["ratings"])
+    rated = [5, 15, 25, 35, 45, 55, 65, 75, 85, 95]
+    expected = [int((50 if t == 4 else rated[t % 10]) > 50) for t in range(1, 13)]
+    np.testing.assert_array_equal(cohort.learners[0].choices, expected)
+    np.testing.assert_array_equal(cohort.learners[1].choices, expected[:9])
+    assert cohort.trials["rating"].tolist()[:4] == ["15", "25", "35", "50"]
+    assert cohort.subjects["age"].tolist() == [30, 30]
+    assert "wide: left out 3 trials in whose columns a row has no entry." in cohort.notes
+    expected_note = "Column rating: 2 cells are exactly 50, which counts as choice 0 (exactly, under [choice])."
+    assert expected_note in cohort.notes
+
+
+# --- one key at a time
+PLAIN = "[features]\nx = 'binary'\n"
+
+
+def in_order(tmp_path: Path, columns: str, header: str, cells: list[str]) -> list[str]:
+    """Return the marks of rows in the order in which trials come."""
+    rows = "".join(f"s,{cell},{i % 2},{i % 2},{i % 2},{i}\n" for i, cell in enumerate(cells))
+    cohort = read_text(tmp_path, f"[columns]\n{columns}\n{PLAIN}", f"subject,{header},x,choice,outcome,mark\n{rows}")
+    assert cohort.trials["trial"].tolist() == list(range(1, len(cells) + 1))
+    return cohort.trials["mark"].tolist()
+
+
+ORDERS = {
+    "decimals": ("trial = 'at'\norder = 'decimal'", "at", ["1.5", "-2", "1.25", '"1,3"', "1e1"], "12304"),
+    "the file": ("order = 'file'", "trial", ["3", "x", ""], "012"),
+    "clock": ("trial = 'at'\norder = 'time'", "at", ["12:01 AM", "9:15", "08:59:59.5", "09:15:01", "9:14 PM"], "02134"),
+    "dates": (
+        *("trial = 'at'\norder = 'time'", "at"),
+        *(["2024-03-05 10:00", "2024-03-05T09:59:59.25", "2023-12-31", "2024-03-05 11:00+02:00"], "2310"),
+    ),
+    "American dates": (
+        *("trial = 'at'\norder = 'month first'", "at"),
+        *(["12/1/2023 1:00 PM", "11/30/2023", "12/1/2023 9:00"], "120"),
+    ),
+    "block, then trial": ("trial = ['block', 'nr']", "block,nr", ["2,1", "1,1", "4,1", "2,2", "3,1", "1,2"], "150342"),
+    "words, then decimals": (
+        *("trial = ['phase', 'at']\norder = { phase = ['before', 'after'], at = 'decimal' }", "phase,at"),
+        *(["after,0.1", "before,7.5", "before,7.25"], "210"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("columns", "header", "cells", "expected"), ORDERS.values(), ids=ORDERS.keys())
+def test_trials_can_be_ordered_by_anything(
+    tmp_path: Path, columns: str, header: str, cells: list[str], expected: str
+) -> None:
+    assert in_order(tmp_path, columns, header, cells) == list(expected)
