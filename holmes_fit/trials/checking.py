@@ -74,10 +74,11 @@ def check_columns(sheet: Sheet) -> None:
         if name in protocol.columns.covariates:
             advice = f"{advice} A table of participants can have it instead.".strip()
         _report_lacking(sheet, lacking, f"column {plain(name)!r}", advice)
-    for name, new in protocol.new_columns.items():
-        if name in table.columns and len(new.of or ()) > 1:
-            lacking = np.unique(table.file[table.columns[name].codes == ABSENT])
-            _report_lacking(sheet, lacking, f"column {' or '.join(repr(plain(each)) for each in new.of or ())}")
+    for new in protocol.new_columns.values():
+        if new.of and len(new.of) > 1:
+            absent = [table.columns[each].codes == ABSENT for each in new.of if each in table.columns]
+            lacking = np.unique(table.file[np.logical_and.reduce(absent)]) if absent else np.empty(0, dtype=np.int32)
+            _report_lacking(sheet, lacking, f"column {' or '.join(repr(plain(each)) for each in new.of)}")
 
 
 def _report_lacking(sheet: Sheet, files: NDArray[np.integer[Any]], what: str, advice: str = "") -> None:

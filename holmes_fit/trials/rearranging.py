@@ -130,8 +130,16 @@ def _with_new_column(table: TextTable, name: str, new: NewColumn, reading: Readi
         if not found:
             return table
         whole, source = _first_filled(table, name, found, reading)
-    texts = [part if (part := new.part_of(text)) is not None else "" for text in whole.texts]
-    return table.with_column(name, recoded(texts, whole.codes), source)
+    lacking = _lacking(whole, new)
+    parts = ["" if lacks else new.part_of(text) or "" for text, lacks in zip(whole.texts, lacking, strict=True)]
+    codes = np.where(whole.lookup(lacking, False), np.int32(ABSENT), whole.codes)
+    return table.with_column(name, recoded(parts, codes), source)
+
+
+def _lacking(column: TextColumn, new: NewColumn) -> NDArray[np.bool_]:
+    """Return the texts that have an entry, but not the part of which a column is made."""
+    lacks = [not is_nothing(text) and not new.part_of(text) for text in column.texts]
+    return np.array(lacks, dtype=np.bool_)
 
 
 def _first_filled(table: TextTable, name: str, names: Sequence[str], reading: Reading) -> tuple[TextColumn, TextColumn]:
@@ -156,15 +164,14 @@ def _first_filled(table: TextTable, name: str, names: Sequence[str], reading: Re
 def check_sources(table: TextTable, protocol: Protocol, reading: Reading) -> None:
     """Report cells that lack the part of which a new column is made, and files whose name does."""
     for name, new in protocol.new_columns.items():
-        if name not in table.columns or not (new.is_part or new.file_name):
+        if name not in table.sources or not (new.is_part or new.file_name):
             continue
         if new.file_name:
             _check_file_names(table, name, new, reading)
         else:
             for source, rows in _cells_of(table, name):
                 column = table.columns[source]
-                lacks = [not is_nothing(text) and not new.part_of(text) for text in column.texts]
-                wrong = rows & column.lookup(np.array(lacks, dtype=np.bool_), False)
+                wrong = rows & column.lookup(_lacking(column, new), False)
                 allowed = f"a cell with {new}, from which the column {plain(name)} is made"
                 table.report(reading.problems, source, wrong, allowed)
 

@@ -51,7 +51,6 @@ def _both_codes(codes: dict[str, int]) -> dict[str, int]:
 Name = Annotated[str, Field(min_length=1)]
 Names = Annotated[tuple[Name, ...], BeforeValidator(_as_texts), AfterValidator(_each_once)]
 Pair = Annotated[tuple[Name, Name], BeforeValidator(_as_texts), AfterValidator(_each_once)]
-Bit = Annotated[int, Field(ge=0, le=1)]
-Codes = Annotated[dict[Name, Bit], AfterValidator(_both_codes)]
+Codes = Annotated[dict[Name, Annotated[int, Field(ge=0, le=1)]], AfterValidator(_both_codes)]
 Proportion = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=1, le=10_000)]

@@ -19,13 +19,9 @@ BY_FILE = "file"
 def _one_or_more(value: Any) -> Any:
     if isinstance(value, (str, int, float)) and not isinstance(value, bool):
         return (str(value),)
-    return value
-
-
-def _at_least_one(names: tuple[str, ...]) -> tuple[str, ...]:
-    if not names:
-        raise instead([], "a name, or a list of names")
-    return names
+    if not isinstance(value, list | tuple) or not value:
+        raise instead(value, "a name, or a list of names")
+    return tuple(value)
 
 
 def _as_written(names: tuple[str, ...]) -> str | tuple[str, ...]:
@@ -33,29 +29,31 @@ def _as_written(names: tuple[str, ...]) -> str | tuple[str, ...]:
 
 
 # A name or a list of names in the TOML; always a tuple here
-OneOrMore = Annotated[Names, BeforeValidator(_one_or_more), AfterValidator(_at_least_one), PlainSerializer(_as_written)]
+OneOrMore = Annotated[Names, BeforeValidator(_one_or_more), PlainSerializer(_as_written)]
 
 
-def _known_order(value: Any) -> Any:
+def _known_order(value: Any) -> str | dict[str, Any]:
     if isinstance(value, dict):
         return {name: _known_kind(name, kind) for name, kind in value.items()}
     if value not in (*KINDS, BY_FILE):
         allowed = f"one of {', '.join((*KINDS, BY_FILE))}, or a table with one of {', '.join(KINDS)} for a column"
         raise instead(value, allowed, nearest(str(value), (*KINDS, BY_FILE)))
-    return value
+    return str(value)
 
 
-def _known_kind(name: str, kind: Any) -> Any:
-    if isinstance(kind, list | tuple) and kind:
-        return tuple(kind)
+def _known_kind(name: str, kind: Any) -> str | tuple[str, ...]:
+    if isinstance(kind, list | tuple) and kind and all(isinstance(word, str) and word for word in kind):
+        if len(set(kind)) == len(kind):
+            return tuple(kind)
+        raise not_allowed(Problem(name, shown(list(kind)), "each word once"))
     if kind not in KINDS:
         allowed = f"one of {', '.join(KINDS)}, or a list of words in their order"
         raise not_allowed(Problem(name, shown(kind), allowed, nearest(str(kind), KINDS)))
-    return kind
+    return str(kind)
 
 
 # What the columns of ``trial`` hold: one kind for all of them, or a table by their names
-Order = Annotated[Kind | Literal["file"] | dict[Name, Kind | Names], BeforeValidator(_known_order)]
+Order = Annotated[Kind | Literal["file"] | dict[str, Kind | tuple[str, ...]], BeforeValidator(_known_order)]
 
 
 class RowRule(Part):
@@ -71,7 +69,14 @@ class RowRule(Part):
     def _from_values(cls, value: Any) -> Any:
         if isinstance(value, dict):
             return value
-        return {"values": value if isinstance(value, list | tuple) else (value,)}
+        values = value if isinstance(value, list | tuple) else (value,)
+        odd = [
+            each for each in values if isinstance(each, bool) or not isinstance(each, str | int | float) or each == ""
+        ]
+        if odd or not values:
+            advice = "A cell with the word true is 'true', and an empty one { empty = true }."
+            raise instead(value, "text or a number, a list of them, or a table with min, max or empty", advice)
+        return {"values": tuple(values)}
 
     @model_validator(mode="after")
     def _says_something(self) -> RowRule:
@@ -127,13 +132,15 @@ class Rows(Part):
         yield from (("drop", name, rule) for name, rule in self.drop.items())
 
 
-def _as_span(value: Any) -> Any:
-    first_and_last = (value, value) if isinstance(value, int) else value
-    return tuple(first_and_last) if isinstance(first_and_last, list) else first_and_last
+def _span(value: Any) -> tuple[int, int]:
+    places = value if isinstance(value, list | tuple) else (value, value)
+    whole = [place for place in places if isinstance(place, int) and not isinstance(place, bool) and place >= 1]
+    if len(places) != 2 or len(whole) != 2 or places[1] < places[0]:
+        raise instead(value, "a place from 1 on, or the first and the last one, as in [1, 3]")
+    return places[0], places[1]
 
 
-Place = Annotated[int, Field(ge=1, le=10_000)]
-Span = Annotated[tuple[Place, Place], BeforeValidator(_as_span)]
+Span = Annotated[tuple[int, int], BeforeValidator(_span)]
 
 
 class NewColumn(Part):
@@ -148,7 +155,8 @@ class NewColumn(Part):
     @model_validator(mode="after")
     def _one_source_and_one_part(self) -> NewColumn:
         if bool(self.of) == self.file_name:
-            raise not_allowed(Problem("of", shown(self.of and list(self.of)), "either of or file_name = true"))
+            seen = shown(list(self.of)) if self.of else "nothing"
+            raise not_allowed(Problem("of", seen, "a column or several, or file_name = true instead"))
         if self.separator is not None and self.characters is not None:
             raise not_allowed(Problem("characters", shown(self.characters), "either separator and part, or characters"))
         if (self.separator is None) != (self.part is None):
@@ -157,8 +165,6 @@ class NewColumn(Part):
             raise not_allowed(Problem(lacking, "nothing", allowed))
         if self.part == 0:
             raise not_allowed(Problem("part", "0", "1 for the first part, 2 for the second, -1 for the last"))
-        if self.characters and self.characters[1] < self.characters[0]:
-            raise not_allowed(Problem("characters", shown(list(self.characters)), "the first and then the last one"))
         return self
 
     @property

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from holmes_fit._support.errors import Problem, nearest, shown
-from holmes_fit.trials.protocols.base import Bit, Codes, Count, Name, Names, Part, Proportion, instead, not_allowed
+from holmes_fit.trials.protocols.base import Codes, Count, Name, Names, Part, Proportion, instead, not_allowed
 from holmes_fit.trials.protocols.designs import RESTARTS, Design
 from holmes_fit.trials.protocols.layout import BY_FILE, Kind, NewColumn, OneOrMore, Order, Rows, Wide, placeholders
 
@@ -94,6 +94,15 @@ class CodingBy(Part):
     codings: Annotated[dict[Name, Codes], Field(min_length=1)]
 
 
+def _exactly(value: Any) -> Any:
+    if value not in (0, 1, "missing") or isinstance(value, bool | float):
+        raise instead(value, "the code of numbers that are exactly at the threshold: 0, 1, or 'missing'")
+    return value
+
+
+Exactly = Annotated[Literal[0, 1, "missing"], BeforeValidator(_exactly)]
+
+
 class Coding(Part):
     """How the values of a column become 0 and 1."""
 
@@ -103,7 +112,7 @@ class Coding(Part):
     # For ratings: numbers above are 1 and numbers below 0, or the other way round, and what is exactly there
     above: Annotated[float | None, Field(exclude_if=_is(None))] = None
     below: Annotated[float | None, Field(exclude_if=_is(None))] = None
-    exactly: Annotated[Bit | Literal["missing"], Field(exclude_if=_is("missing"))] = "missing"
+    exactly: Annotated[Exactly, Field(exclude_if=_is("missing"))] = "missing"
 
     @model_validator(mode="after")
     def _one_threshold(self) -> Coding:
@@ -112,8 +121,9 @@ class Coding(Part):
             raise not_allowed(Problem("below", f"{self.below:g}", allowed))
         for other in ("coding", "by"):
             if self.threshold is not None and other in self.model_fields_set and getattr(self, other) is not None:
-                allowed = f"either {other} or a threshold, not both"
-                raise not_allowed(Problem(other, shown(getattr(self, other)), allowed))
+                raise not_allowed(
+                    Problem(other, f"{other} and a threshold", f"either {other} or a threshold, not both")
+                )
         if self.threshold is None and "exactly" in self.model_fields_set:
             raise not_allowed(Problem("exactly", shown(self.exactly), "a threshold with it, above or below"))
         return self
