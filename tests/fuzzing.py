@@ -29,6 +29,20 @@ PIECES = [
     b"  ",
 ]
 PIECES += [b"left", b"subject", b"=", b"[", b"]", b"{", b"}", b"'", b'"""', b"\\", b"#", b"inf", b"true", b"features"]
+PIECES += [
+    b"{trial}",
+    b"file",
+    b"time",
+    b"whole",
+    b"keep",
+    b"drop",
+    b"empty",
+    b"of",
+    b"part",
+    b"anew",
+    b"above",
+    b"23:59",
+]
 PIECES += [b"null", b"[]", b"{}", b"../", b"/", b":", b"nodes", b"prior", b"fixed", b"0", b"1e-300", b"[[" * 600]
 
 
@@ -37,9 +51,9 @@ def rng_for(name: str) -> random.Random:
     return random.Random(f"{SEED} {name}")
 
 
-def mutated(content: bytes, rng: random.Random) -> bytes:
+def mutated(content: bytes, rng: random.Random, most: int = 4) -> bytes:
     """Delete, repeat, swap or insert a few pieces."""
-    for _ in range(rng.randint(1, 4)):
+    for _ in range(rng.randint(1, most)):
         a, b = sorted(rng.randrange(len(content) + 1) for _ in range(2))
         b = min(b, a + rng.choice([1, 2, 8, 64]))
         kind = rng.randrange(5)

@@ -15,10 +15,13 @@ from holmes_fit.settings.preset import load_preset
 from holmes_fit.trials.cohorts import MISSED, Cohort, build_cohort
 from holmes_fit.trials.protocols.catalogue import protocol_file, protocol_names, read_protocol
 from holmes_fit.trials.protocols.generators import generate_trials
+from holmes_fit.trials.protocols.kept import kept_form
+from holmes_fit.trials.protocols.schema import Protocol
 from holmes_fit.trials.reading import read_cohort
 from holmes_fit.trials.summaries import cohort_summary, learning_curve
 from holmes_fit.trials.writing import write_trials
 from tests.fuzzing import EFFORT, assert_clear, mutated, rng_for, tried
+from tests.lab_files import LABS
 
 PROTOCOL = """
 [columns]
@@ -180,6 +183,49 @@ TOML_VALUE = st.recursive(
     max_leaves=6,
 )
 KEYS = ["columns", "features", "choice", "outcome", "correct", "feedback", "exclusions", "generator", "name", "about"]
+KEYS += ["rows", "wide", "new_columns"]
+# The same keys with values of their kind, however they are put together
+NAMES = st.sampled_from(["subject", "trial", "x", "color", "rt", "session", "cue", "choice", "no such column"])
+RULE = st.one_of(
+    NAMES,
+    st.lists(st.sampled_from(["1", "red", "p", ""]), max_size=2),
+    st.dictionaries(st.sampled_from(["min", "max", "empty"]), st.sampled_from([0, 1, 0.5, True, False]), max_size=2),
+)
+NEW_COLUMN = st.dictionaries(
+    st.sampled_from(["of", "separator", "part", "characters", "file_name"]),
+    st.one_of(NAMES, st.lists(NAMES, max_size=2), st.sampled_from(["-", "_", 1, 2, -1, True])),
+    min_size=1,
+    max_size=3,
+)
+ORDER = st.sampled_from(["whole", "decimal", "time", "day first", "month first", "file"])
+COLUMNS = st.fixed_dictionaries(
+    {},
+    optional={
+        "trial": st.one_of(NAMES, st.lists(NAMES, max_size=3)),
+        "order": st.one_of(ORDER, st.dictionaries(NAMES, st.one_of(ORDER, st.lists(NAMES, max_size=2)), max_size=2)),
+        "choice": NAMES,
+        "restart": st.lists(NAMES, max_size=1),
+    },
+)
+RAW = st.fixed_dictionaries(
+    {
+        "features": st.sampled_from(
+            [{"x": "binary"}, {"color": {"levels": ["a", "b"], "anew": "session"}}, {"new": {"levels": ["p", "1"]}}]
+        )
+    },
+    optional={
+        "columns": COLUMNS,
+        "rows": st.fixed_dictionaries(
+            {}, optional={v: st.dictionaries(NAMES, RULE, max_size=2) for v in ("keep", "drop")}
+        ),
+        "new_columns": st.dictionaries(st.sampled_from(["new", "other", "x", "subject"]), NEW_COLUMN, max_size=2),
+        "wide": st.dictionaries(st.sampled_from(["new", "cue"]), st.sampled_from(["x{n}", "{n}", "x", "{}", "r{x}"])),
+        "choice": st.sampled_from([{"above": 0.5}, {"below": 1, "exactly": 1}, {"missing": ["left"]}]),
+        "exclusions": st.sampled_from(
+            [{"people": {"p": "why"}}, {"rt": {"unit": "ms", "max": 0.2}}, {"people": {"p": "a", "é": "b"}}]
+        ),
+    },
+)
 
 
 def as_toml(value: object) -> str:
@@ -202,6 +248,78 @@ def test_any_value_at_any_key(content: dict[str, object]) -> None:
     else:
         assert "features" in content
         assert protocol.required_columns
+
+
+@settings(max_examples=400 * EFFORT, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(content=RAW)
+def test_any_keys_together_give_a_clear_error_or_what_reads_back_the_same(
+    tmp_path: Path, content: dict[str, object]
+) -> None:
+    toml = "\n".join(f"{key} = {as_toml(value)}" for key, value in content.items())
+    protocol = tried(lambda: read_protocol(toml))
+    if isinstance(protocol, InputError):
+        assert_clear(protocol)
+        return
+    assert Protocol.model_validate_json(protocol.model_dump_json(exclude_unset=True)) == protocol
+    (tmp_path / "fuzz.csv").write_text(ROWS.replace("left", "0").replace("right", "1"), encoding="utf-8")
+    cohort = tried(lambda: read_cohort(tmp_path / "fuzz.csv", protocol))
+    if isinstance(cohort, InputError):
+        assert_clear(cohort)
+    else:
+        assert_kept(cohort, tmp_path)
+
+
+def assert_kept(cohort: Cohort, folder: Path) -> None:
+    """Check that trials read back the same in the form in which runs keep them."""
+    write_trials(cohort.trials, cohort.protocol, folder / "kept.csv")
+    again = read_cohort(folder / "kept.csv", kept_form(cohort.protocol))
+    if cohort.protocol.rearrangements:
+        pd.testing.assert_frame_equal(again.trials, cohort.trials)
+    for ours, theirs in zip(cohort.learners, again.learners, strict=True):
+        assert (ours.subject, ours.restart) == (theirs.subject, theirs.restart)
+        np.testing.assert_array_equal(ours.choices, theirs.choices)
+        for name in ("cues", "outcome", "feedback"):
+            np.testing.assert_array_equal(getattr(ours.observations, name), getattr(theirs.observations, name))
+
+
+@pytest.mark.parametrize("name", LABS)
+def test_spoilt_raw_files(tmp_path: Path, name: str) -> None:
+    rng = rng_for(f"raw {name}")
+    lab = LABS[name]
+    protocol = read_protocol(lab.protocol)
+    paths = lab.write(tmp_path)
+    original = paths[0].read_bytes()
+    fine = 0
+    for _ in range(60 * EFFORT):
+        paths[0].write_bytes(mutated(original, rng, most=1))
+        cohort = tried(lambda: read_cohort(paths, protocol))
+        if isinstance(cohort, InputError):
+            assert_clear(cohort)
+        else:
+            fine += 1
+            assert_kept(cohort, tmp_path)
+    assert 0 < fine < 60 * EFFORT
+
+
+@pytest.mark.parametrize("name", LABS)
+def test_spoilt_raw_protocols(tmp_path: Path, name: str) -> None:
+    rng = rng_for(f"raw protocol {name}")
+    lab = LABS[name]
+    paths = lab.write(tmp_path)
+    refused = 0
+    for _ in range(60 * EFFORT):
+        content = mutated(lab.protocol.encode(), rng, most=1)
+        protocol = tried(lambda content=content: read_protocol(content))  # type: ignore[misc]
+        if isinstance(protocol, InputError):
+            assert protocol.problems
+            refused += 1
+            continue
+        cohort = tried(lambda protocol=protocol: read_cohort(paths, protocol))  # type: ignore[misc]
+        if isinstance(cohort, InputError):
+            assert_clear(cohort)
+        else:
+            assert_kept(cohort, tmp_path)
+    assert 0 < refused < 60 * EFFORT
 
 
 # Control characters other than these make a file look binary, which it then is.

@@ -151,9 +151,18 @@ def _first_filled(table: TextTable, name: str, names: Sequence[str], reading: Re
     for number, each in enumerate(names[1:], start=1):
         own = _is_filled(table.columns[each])
         differing |= own & filled & (codes[number] != chosen)
-        taken = own & ~filled
+        taken = ~filled & (own | (chosen == ABSENT))
         source[taken], chosen[taken] = number, codes[number][taken]
         filled |= own
+    for each in names:
+        lacking = np.unique(table.file[table.columns[each].codes == ABSENT])
+        if len(lacking):
+            files = (
+                f"{table.files[lacking[0]]} and {len(lacking) - 1:,} more"
+                if len(lacking) > 1
+                else table.files[lacking[0]]
+            )
+            reading.notes.append(f"{plain(name)}: no column {plain(each)!r} in {files}; the others count there.")
     if differing.any():
         listed = ", ".join(map(plain, names))
         seen = f"{differing.sum():,} rows have different entries in {listed}"
