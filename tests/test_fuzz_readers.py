@@ -184,45 +184,55 @@ TOML_VALUE = st.recursive(
 )
 KEYS = ["columns", "features", "choice", "outcome", "correct", "feedback", "exclusions", "generator", "name", "about"]
 KEYS += ["rows", "wide", "new_columns"]
-# The same keys with values of their kind, however they are put together
-NAMES = st.sampled_from(["subject", "trial", "x", "color", "rt", "session", "cue", "choice", "no such column"])
-RULE = st.one_of(
-    NAMES,
-    st.lists(st.sampled_from(["1", "red", "p", ""]), max_size=2),
-    st.dictionaries(st.sampled_from(["min", "max", "empty"]), st.sampled_from([0, 1, 0.5, True, False]), max_size=2),
+# A file that is fine by itself, and keys of which most are: how they are put together is left to chance.
+RAW_ROWS = "subject,session,trial,x,color,cue,choice,outcome,rt,rated_1,rated_2\n" + "".join(
+    f"{who},{(t + 5) // 6},{t},{t % 2},{'red' if t % 3 else 'green'},{'a' if t % 2 else 'b'}-{t % 3},{t % 2},{t % 2},"
+    f"0.{t}5,{t % 2},{t % 3}\n"
+    for who in ("p", "é")
+    for t in range(1, 13)
 )
-NEW_COLUMN = st.dictionaries(
-    st.sampled_from(["of", "separator", "part", "characters", "file_name"]),
-    st.one_of(NAMES, st.lists(NAMES, max_size=2), st.sampled_from(["-", "_", 1, 2, -1, True])),
-    min_size=1,
-    max_size=3,
+RULE = st.sampled_from(
+    [1, "red", ["p", 2], {"min": 0}, {"max": 1.5}, {"min": 3, "max": 6}, {"empty": True}, {"empty": False}, {}, [""]]
 )
-ORDER = st.sampled_from(["whole", "decimal", "time", "day first", "month first", "file"])
+RULES = st.dictionaries(st.sampled_from(["trial", "rt", "color", "x", "cue", "other"]), RULE, max_size=2)
+NEW_COLUMN = st.sampled_from(
+    [
+        *({"of": "cue", "separator": "-", "part": 1}, {"of": ["color", "no such column"]}, {"of": ["rt", "trial"]}),
+        *(
+            {"of": "cue", "characters": [1, 1]},
+            {"of": "new", "characters": 2},
+            {"file_name": True},
+            {"of": "x", "part": 1},
+        ),
+    ]
+)
 COLUMNS = st.fixed_dictionaries(
     {},
     optional={
-        "trial": st.one_of(NAMES, st.lists(NAMES, max_size=3)),
-        "order": st.one_of(ORDER, st.dictionaries(NAMES, st.one_of(ORDER, st.lists(NAMES, max_size=2)), max_size=2)),
-        "choice": NAMES,
-        "restart": st.lists(NAMES, max_size=1),
+        "trial": st.sampled_from(["trial", ["session", "trial"], ["session", "rt"], ["trial", "trial"]]),
+        "order": st.sampled_from(
+            ["decimal", "time", "file", {"rt": "decimal"}, {"session": ["1", "2"]}, {"x": "time"}]
+        ),
+        "choice": st.sampled_from(["choice", "rated_2"]),
+        "restart": st.sampled_from([[], ["session"], ["new"]]),
     },
 )
+FEATURE = st.sampled_from(
+    [
+        *({"x": "binary"}, {"color": {"levels": ["a", "b"], "anew": "session"}}, {"new": {"levels": ["a", "b"]}}),
+        *({"cue": {"levels": [1, 2, 3, 4, 5, 6], "anew": ["subject"]}}, {"new": "binary"}),
+    ]
+)
 RAW = st.fixed_dictionaries(
-    {
-        "features": st.sampled_from(
-            [{"x": "binary"}, {"color": {"levels": ["a", "b"], "anew": "session"}}, {"new": {"levels": ["p", "1"]}}]
-        )
-    },
+    {"features": FEATURE, "allow_gaps": st.sampled_from([True, True, False])},
     optional={
         "columns": COLUMNS,
-        "rows": st.fixed_dictionaries(
-            {}, optional={v: st.dictionaries(NAMES, RULE, max_size=2) for v in ("keep", "drop")}
-        ),
-        "new_columns": st.dictionaries(st.sampled_from(["new", "other", "x", "subject"]), NEW_COLUMN, max_size=2),
-        "wide": st.dictionaries(st.sampled_from(["new", "cue"]), st.sampled_from(["x{n}", "{n}", "x", "{}", "r{x}"])),
-        "choice": st.sampled_from([{"above": 0.5}, {"below": 1, "exactly": 1}, {"missing": ["left"]}]),
+        "rows": st.fixed_dictionaries({}, optional={"keep": RULES, "drop": RULES}),
+        "new_columns": st.dictionaries(st.sampled_from(["new", "other"]), NEW_COLUMN, max_size=2),
+        "wide": st.sampled_from([{}, {"rated": "rated_{nr}"}, {"new": "rated_{trial}"}, {"new": "rated"}]),
+        "choice": st.sampled_from([{"above": 0.5}, {"below": 1, "exactly": 1}, {"missing": ["2"]}]),
         "exclusions": st.sampled_from(
-            [{"people": {"p": "why"}}, {"rt": {"unit": "ms", "max": 0.2}}, {"people": {"p": "a", "é": "b"}}]
+            [{"people": {"p": "why"}}, {"rt": {"unit": "s", "max": 0.2}}, {"people": {"p": "a", "é": "b"}}]
         ),
     },
 )
@@ -261,7 +271,7 @@ def test_any_keys_together_give_a_clear_error_or_what_reads_back_the_same(
         assert_clear(protocol)
         return
     assert Protocol.model_validate_json(protocol.model_dump_json(exclude_unset=True)) == protocol
-    (tmp_path / "fuzz.csv").write_text(ROWS.replace("left", "0").replace("right", "1"), encoding="utf-8")
+    (tmp_path / "fuzz.csv").write_text(RAW_ROWS, encoding="utf-8")
     cohort = tried(lambda: read_cohort(tmp_path / "fuzz.csv", protocol))
     if isinstance(cohort, InputError):
         assert_clear(cohort)
