@@ -1,5 +1,6 @@
 """Raw files of seven labs, read as they are: each by its protocol, to the arrays that are computed here by hand."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +12,15 @@ from holmes_fit.runs.fitted import fitted_run
 from holmes_fit.trials.cohorts import MISSED, Cohort
 from holmes_fit.trials.protocols.catalogue import protocol_names, read_protocol
 from holmes_fit.trials.protocols.kept import kept_form
-from holmes_fit.trials.protocols.schema import Protocol
+from holmes_fit.trials.protocols.layout import KINDS, NewColumn, RowRule, Rows
+from holmes_fit.trials.protocols.schema import Coding, Columns, Exclusions, Feature, Protocol, RtWindow
 from holmes_fit.trials.reading import read_cohort
 from holmes_fit.trials.writing import write_trials
 from tests.lab_files import LABS, Lab
 from tests.small_fits import OBSERVER, small_preset
+
+ROOT = Path(__file__).parents[1]
+TEMPLATES = ROOT / "holmes_fit" / "trials" / "templates"
 
 
 def read(tmp_path: Path, lab: Lab) -> Cohort:
@@ -167,6 +172,61 @@ def test_wide_ratings_become_long_answers(tmp_path: Path) -> None:
     assert expected_note in cohort.notes
 
 
+# --- the documents
+def test_the_documents_name_every_key_and_their_example_is_read(tmp_path: Path) -> None:
+    documents = (ROOT / "data" / "README.md").read_text() + (TEMPLATES / "my_task.toml").read_text()
+    tables = (Protocol, Columns, Coding, Feature, Exclusions, RtWindow, Rows, RowRule, NewColumn)
+    keys = {key for table in tables for key in table.model_fields} - {"name"}
+    assert [key for key in sorted(keys) if not re.search(rf"\b{key}\b", documents)] == []
+    for word in KINDS:
+        assert f'"{word}"' in documents
+    (example,) = re.findall(r"```toml\n(.*?)```", (ROOT / "data" / "README.md").read_text(), re.DOTALL)
+    header = "event,block,trial,stimulus,key_left,key_right,category,rt\n"
+    trials = "trial,0,1,circle-red,f,,A,500\nfixation,1,,,,,,\ntrial,1,1,circle-red,f,,A,500\n"
+    for person in ("p07", "p13"):
+        (tmp_path / f"exp1_{person}.csv").write_text(f"{header}{trials}trial,1,2,square-blue,,j,B,50\n")
+    cohort = read_cohort(tmp_path, read_protocol(example))
+    (learner,) = cohort.learners
+    assert learner.subject == "p07"
+    np.testing.assert_array_equal(learner.observations.cues, [[0, 1, 0], [1, 0, 1]])
+    np.testing.assert_array_equal(learner.choices, [0, MISSED])
+
+
+def test_the_lines_of_the_template_that_are_examples_are_read(tmp_path: Path) -> None:
+    template = (TEMPLATES / "my_task.toml").read_text()
+    plain, _ = template.split("# How trials are made")
+    examples = {  # the line that each takes the place of, if any
+        '# order = "decimal" ': "",
+        "# above = 50": "coding = { left = 0, right = 1 }\nmissing",
+        "# exactly = 1": "",
+        "# fruit = ": "",
+        '# rt = { column = "rt", unit': "rt = {",
+        "# people = ": "",
+        "# [rows]": "",
+        "# keep.phase": "",
+        "# drop.flag": "",
+        "# [new_columns]": "",
+        "# shade": "",
+        "# size": "",
+        "# key = ": "",
+        "# person": "",
+        "# [wide]": "",
+        "# rating": "",
+    }
+    for example, replaced in examples.items():
+        assert plain.count(example) == 1, example
+        if replaced:
+            first = replaced.split("\n")[0]
+            plain = plain.replace(f"\n{first}", f"\n# {first}", 1)
+        plain = plain.replace(example, example.removeprefix("# "))
+    protocol = read_protocol(plain)
+    assert protocol.columns.kinds == ("decimal",)
+    assert protocol.rearrangements == (
+        *("wide", "new_columns", "rows", "columns.order", "choice.above", "features.fruit.anew"),
+    )
+    assert protocol.exclusions.people == {"p07": "fell asleep"}
+
+
 # --- one key at a time
 PLAIN = "[features]\nx = 'binary'\n"
 
@@ -204,3 +264,119 @@ def test_trials_can_be_ordered_by_anything(
     tmp_path: Path, columns: str, header: str, cells: list[str], expected: str
 ) -> None:
     assert in_order(tmp_path, columns, header, cells) == list(expected)
+
+
+ALL_AT_ONCE = """
+[columns]
+trial = ["half", "nr"]
+order = { half = ["early", "late!"] }
+choice = "rated"
+outcome = "came"
+restart = ["task"]
+covariates = ["hand"]
+
+[wide]
+early = "e{nr}"
+late = "l{nr}"
+shown = "cue {nr}"
+other = "other {nr}"
+came = "came{nr}"
+
+[new_columns]
+subject = { file_name = true, separator = "_", part = -1 }
+half = { of = "which", characters = [1, 5] }
+rated = { of = ["early", "late"] }
+fruit = { of = "shown", separator = "/", part = 2 }
+cues = { of = "shown", separator = "/", part = 1 }
+first = { of = "cues", characters = 1 }
+second = { of = "cues", characters = 2 }
+
+[features]
+fruit = { levels = ["A", "B"], anew = "task" }
+first = "binary"
+second = { coding = { "0" = 1, "1" = 0 } }
+
+[choice]
+below = 3
+exactly = 1
+missing = ["?"]
+[outcome]
+above = 0.5
+
+[rows]
+keep.task = { min = 1 }
+keep.rt = { max = 900, empty = true }
+drop.which = { values = ["warmup"], empty = true }
+
+[exclusions]
+rt = { unit = "ms", min = 0.2 }
+min_answered = 1
+[exclusions.people]
+eve = "repeated"
+"""
+
+
+def test_all_keys_work_together(tmp_path: Path) -> None:
+    header = "task,which,rt,hand,e1,e2,l1,l2,cue 1,cue 2,other 1,other 2,came1,came2\n"
+    rows = [
+        "1,late!,500,left,,,5,1,01/kiwi,11/fig,,,1,0",
+        "1,early,500,left,3,?,,,10/fig,00/kiwi,,,0,1",
+        "1,warmup,500,left,9,9,,,10/fig,00/kiwi,,,0,1",
+        "2,early,100,left,2,2,,,00/pear,01/plum,,,1,",
+        "2,late!,901,left,,,2,2,00/pear,01/plum,,,1,1",
+        "0,early,500,left,2,2,,,00/pear,01/plum,,,1,1",
+        "2,,500,left,2,2,,,00/pear,01/plum,,,1,1",
+    ]
+    for name in ("kim", "eve"):
+        (tmp_path / f"study_{name}.csv").write_text(header + "\n".join(rows) + "\n")
+    cohort = read_cohort(tmp_path, read_protocol(ALL_AT_ONCE))
+    first, second = cohort.learners
+    assert (first.subject, first.restart, second.restart) == ("kim", "1", "2")
+    np.testing.assert_array_equal(first.choices, [1, MISSED, 0, 1])  # early before late, 3 itself counts as 1
+    np.testing.assert_array_equal(second.choices, [MISSED, MISSED])  # answers after 100 ms are too fast
+    np.testing.assert_array_equal(first.observations.cues, [[1, 0, 1, 1], [0, 1, 0, 1], [0, 1, 0, 0], [1, 0, 1, 0]])
+    np.testing.assert_array_equal(second.observations.cues, [[1, 0, 0, 1], [0, 1, 0, 0]])
+    np.testing.assert_array_equal(first.observations.outcome, [0, 1, 1, 0])
+    np.testing.assert_array_equal(second.observations.feedback, [True, False])
+    assert cohort.subjects.to_dict("list") == {"subject": ["kim"], "hand": ["left"]}
+    assert cohort.exclusions[["subject", "rule", "seen"]].to_numpy().tolist() == [
+        ["eve", "people", "repeated"],
+        ["everyone", "rows.keep.task", "2 of 14 rows, of 1 person"],
+        ["everyone", "rows.keep.rt", "2 of 12 rows, of 1 person"],
+        ["everyone", "rows.drop.which", "4 of 10 rows, of 1 person"],
+        ["kim", "rt", "2 answers outside"],
+    ]
+    write_trials(cohort.trials, cohort.protocol, tmp_path / "kept.csv")
+    assert_same(cohort, read_cohort(tmp_path / "kept.csv", kept_form(cohort.protocol)))
+
+
+def test_rules_may_ask_what_the_table_of_participants_says(tmp_path: Path) -> None:
+    data, people = tmp_path / "data.csv", tmp_path / "people.csv"
+    data.write_text("subject,trial,x,choice,outcome\na,1,0,1,1\nb,1,1,1,1\nb,2,1,1,1\n")
+    people.write_text("subject,usable\na,yes\nb,no\n")
+    protocol = read_protocol(f"{PLAIN}[rows]\nkeep.usable = 'yes'")
+    cohort = read_cohort(data, protocol, people)
+    assert cohort.subjects["subject"].tolist() == ["a"]
+    person = ["b", "rows.keep.usable", "0 rows that count", "at least 1", "person left out"]
+    assert cohort.exclusions.iloc[0].tolist() == person
+
+
+def test_answers_in_several_columns_that_disagree_are_counted(tmp_path: Path) -> None:
+    protocol = f"[columns]\nchoice = 'answer'\n[new_columns]\nanswer = {{ of = ['a', 'b', 'c'] }}\n{PLAIN}"
+    cohort = read_text(tmp_path, protocol, "subject,trial,x,a,b,c,outcome\ns,1,0,,NA,1,1\ns,2,0,0,1,,1\ns,3,0,,,,1\n")
+    np.testing.assert_array_equal(cohort.learners[0].choices, [1, 0, MISSED])
+    assert "answer: 1 rows have different entries in a, b, c; the first that is not empty counts." in cohort.notes
+
+
+def test_cells_exactly_at_the_threshold_are_missing_unless_said_otherwise(tmp_path: Path) -> None:
+    text = "subject,trial,x,choice,outcome\ns,1,0,51,1\ns,2,0,50,1\ns,3,0,49.9,1\ns,4,0,,1\n"
+    for said, expected, meaning in (
+        ("above = 50", [1, MISSED, 0, MISSED], "missing"),
+        ("below = 50", [0, MISSED, 1, MISSED], "missing"),
+        ("below = 50\nexactly = 1", [0, 1, 1, MISSED], "choice 1"),
+    ):
+        cohort = read_text(tmp_path, f"{PLAIN}[choice]\n{said}", text)
+        np.testing.assert_array_equal(cohort.learners[0].choices, expected)
+        note = f"Column choice: 1 cell is exactly 50, which counts as {meaning} (exactly, under [choice])."
+        assert note in cohort.notes
+        assert cohort.trials["choice_in_file"].tolist() == ["51", "50", "49.9", ""]

@@ -54,7 +54,15 @@ def with_rows_that_count(sheet: Sheet, done: tuple[str, ...] = ()) -> Sheet:
         sheet.reading.notes.append(f"{key} ({rule}): {seen} left out. {advice}".strip())
         if n_rows:
             allowed = f"{plain(name)} {'is' if verb == 'keep' else 'is not'}: {rule}"
-            sheet.reading.left_out.append((EVERYONE, key, f"{seen}, of {n_people:,} people", allowed, ROWS_LEFT_OUT))
+            sheet.reading.left_out.append(
+                (
+                    EVERYONE,
+                    key,
+                    f"{seen}, of {n_people:,} {'person' if n_people == 1 else 'people'}",
+                    allowed,
+                    ROWS_LEFT_OUT,
+                )
+            )
         sheet = _kept(sheet, stays, key)
     return sheet
 
