@@ -11,9 +11,10 @@ from holmes_fit.fitting.cohort import fit
 from holmes_fit.runs.fitted import fitted_run
 from holmes_fit.trials.cohorts import MISSED, Cohort
 from holmes_fit.trials.protocols.catalogue import protocol_names, read_protocol
+from holmes_fit.trials.protocols.codings import Coding, Feature
 from holmes_fit.trials.protocols.kept import kept_form
 from holmes_fit.trials.protocols.layout import KINDS, NewColumn, RowRule, Rows
-from holmes_fit.trials.protocols.schema import Coding, Columns, Exclusions, Feature, Protocol, RtWindow
+from holmes_fit.trials.protocols.schema import Columns, Exclusions, Protocol, RtWindow
 from holmes_fit.trials.reading import read_cohort
 from holmes_fit.trials.writing import write_trials
 from tests.lab_files import LABS, Lab

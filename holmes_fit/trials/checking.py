@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from holmes_fit._support.errors import Quoted, nearest, plain
 from holmes_fit.trials.cells import MISSING, UNKNOWN, is_nothing, match_labels, numbers
 from holmes_fit.trials.files import Reading
-from holmes_fit.trials.protocols.schema import CodedColumn, Coding, Protocol
+from holmes_fit.trials.protocols.codings import Coding
+from holmes_fit.trials.protocols.schema import CodedColumn, Protocol
 from holmes_fit.trials.text_tables import ABSENT, SHOWN, TextColumn, TextTable
 
 EMPTY_MEANS: dict[CodedColumn, str] = {

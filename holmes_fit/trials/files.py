@@ -122,7 +122,7 @@ def _read_file(path: Path, expected: Sequence[str], builder: TableBuilder, readi
         return
     before = builder.rows, len(reading.problems.found)
     separator = _separator(_first_line(opened), expected)
-    builder.start_file(name, path.stem)
+    builder.start_file(name, Path(path.name).stem)
     records = _Records(opened, separator, name, reading)
     header = _header(records.first(), name, reading)
     if header is not None:

@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 
 from holmes_fit._support.csv_tables import write_table
+from holmes_fit.trials.protocols.codings import Coding
 from holmes_fit.trials.protocols.kept import kept_form
-from holmes_fit.trials.protocols.schema import RESERVED, Coding, Protocol
+from holmes_fit.trials.protocols.schema import RESERVED, Protocol
 
 
 def write_trials(trials: pd.DataFrame, protocol: Protocol, path: str | os.PathLike[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
@@ -24,6 +25,11 @@ def not_allowed(*problems: Problem) -> PydanticCustomError:
 def instead(seen: object, allowed: str, advice: str = "") -> PydanticCustomError:
     """Return the error for the one value that is being checked."""
     return not_allowed(Problem("", repr(seen), allowed, advice))
+
+
+def unless(default: object) -> Callable[[object], bool]:
+    """Return whether a value is the default: later keys are not written then, and digests stay what they were."""
+    return lambda value: value == default
 
 
 def _as_text(value: object) -> object:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from holmes_fit.trials.protocols.schema import Feature, Protocol
+from holmes_fit.trials.protocols.codings import Feature
+from holmes_fit.trials.protocols.schema import Protocol
 
 
 def kept_form(protocol: Protocol) -> Protocol:
