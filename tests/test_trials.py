@@ -311,6 +311,14 @@ def test_columns_with_the_names_of_the_tidy_table_are_kept_beside_it(tmp_path: P
     assert_same_learners(cohort, read_cohort(tmp_path / "out.csv", cohort.protocol))
 
 
+def test_blanks_in_the_labels_of_a_protocol_do_not_matter(tmp_path: Path) -> None:
+    protocol = "[features]\nx = { levels = [' red', 'blue '] }\n[choice]\ncoding = { 'left ' = 0, right = 1 }"
+    text = "subject,trial,x,choice,outcome\ns,1,red,left,1\ns,2, red ,left ,1\ns,3,blue,right,1\n"
+    learner = read(tmp_path, text, protocol).learners[0]
+    np.testing.assert_array_equal(learner.observations.cues, [[1, 0], [1, 0], [0, 1]])
+    np.testing.assert_array_equal(learner.choices, [0, 0, 1])
+
+
 def test_a_protocol_without_features_reads_trials_without_cues(tmp_path: Path) -> None:
     cohort = read(tmp_path, "subject,trial,choice,outcome\ns,1,0,1\ns,2,1,1\n", "[features]")
     assert cohort.learners[0].observations.cues.shape == (2, 0)

@@ -44,11 +44,15 @@ def match_labels(texts: Sequence[str], labels: Sequence[str], missing: Iterable[
     """
     by_text = {label: i for i, label in reversed(list(enumerate(labels)))}
     by_number = {value: i for label, i in by_text.items() if (value := number(label)) is not None}
-    nothing = set(missing)
-    return np.array([_match(text.strip(), by_text, by_number, nothing) for text in texts], dtype=np.int32)
+    by_text = {label.strip(): i for label, i in by_text.items()} | by_text
+    nothing = {text.strip() for text in missing}
+    return np.array([_match(text, by_text, by_number, nothing) for text in texts], dtype=np.int32)
 
 
 def _match(text: str, by_text: dict[str, int], by_number: dict[float, int], nothing: set[str]) -> int:
+    if text in by_text:  # a label may have blanks of its own
+        return by_text[text]
+    text = text.strip()
     if text in by_text:
         return by_text[text]
     if text in nothing or text.lower() in NOTHING:
