@@ -6,8 +6,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from pypdf import PdfReader
 
+from holmes_fit.cli.check_text import check_as_text
 from holmes_fit.fitting.cohort import fit
+from holmes_fit.reporting.writing import report
 from holmes_fit.runs.fitted import fitted_run
 from holmes_fit.trials.cohorts import MISSED, Cohort
 from holmes_fit.trials.protocols.catalogue import protocol_names, read_protocol
@@ -15,7 +18,7 @@ from holmes_fit.trials.protocols.codings import Coding, Feature
 from holmes_fit.trials.protocols.kept import kept_form
 from holmes_fit.trials.protocols.layout import KINDS, NewColumn, RowRule, Rows
 from holmes_fit.trials.protocols.schema import Columns, Exclusions, Protocol, RtWindow
-from holmes_fit.trials.reading import read_cohort
+from holmes_fit.trials.reading import check_data, read_cohort
 from holmes_fit.trials.writing import write_trials
 from tests.lab_files import LABS, Lab
 from tests.small_fits import OBSERVER, small_preset
@@ -99,6 +102,24 @@ def test_raw_files_are_fitted_and_the_run_goes_on_and_is_read_back(tmp_path: Pat
     assert_same(back, cohort)
     written = pd.read_csv(fits.folder / "exclusions.csv", dtype=str, keep_default_na=False)
     assert written.to_numpy().tolist() == cohort.exclusions.to_numpy().tolist()
+    if name == "packed":
+        report(fits.folder, tmp_path / "data.pdf", pages=["data"])
+        text = " ".join(" ".join(page.extract_text() for page in PdfReader(tmp_path / "data.pdf").pages).split())
+        assert "The protocol left out rows of the files before all else; the table below says which." in text
+        assert "took something out of 1 person" in text
+        assert "rows.drop.phase" in text
+
+
+@pytest.mark.parametrize("name", ["packed", "events"])
+def test_check_says_how_many_rows_each_rule_left_out(tmp_path: Path, name: str) -> None:
+    result = check_data(LABS[name].write(tmp_path), read_protocol(LABS[name].protocol))
+    lines = list(check_as_text(result))
+    excluded = lines.index(next(line for line in lines if line.startswith("excluded")))
+    expected = {"packed": "1 person; answers of 0 people", "events": "0 people; answers of 2 people"}[name]
+    assert lines[excluded] == f"excluded   {expected}"
+    assert not any(line.startswith("  everyone: rows") for line in lines)
+    rules = {"packed": ["drop.phase ('practice'): 8 of 72"], "events": ["keep.event ('trial'): 16 of 34"]}[name]
+    assert all(f"note       rows.{rule} rows left out." in lines for rule in rules)
 
 
 # --- what each lab's protocol says, by hand
