@@ -95,7 +95,7 @@ def test_paths_that_are_none(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes(b"a\n1\n")
     assert "the same file more than once; allowed: each file once" in refused([tmp_path, tmp_path / "a.csv"])[0]
     assert refused([]) == ["argument paths: saw no file; allowed: a file, several, or a folder."]
-    assert "to_csv" in refused(pd.DataFrame({"a": [1]}))[0]
+    assert refused(pd.DataFrame({"a": [1]}))[0].startswith("argument paths: saw a DataFrame; allowed: a file, several,")
     assert "saw no such file" in refused("a\0b.csv")[0]
 
 

@@ -46,21 +46,20 @@ def refused(call: Callable[[], object]) -> str:
     return str(error.value)
 
 
-FILES = "allowed: a CSV file, several, or a folder."
-TO_CSV = "Write it to a CSV first: to_csv('pilot.csv', index=False)."
+FILES = "allowed: a CSV file, several, or a folder; or one DataFrame, not in a list."
 VALUES = "values by parameter, such as {'alpha': 1.0}."
 COHORT = "a cohort. holmes_fit.read_cohort returns one from a CSV."
 MOST = 2**31 - 1
 
 CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: read_cohort([1, TABLE], "reversal"), f"argument data: saw 1; {FILES}"),
-    (lambda: read_cohort([1, TABLE], "reversal"), f"argument data: saw a DataFrame; {FILES} {TO_CSV}"),
+    (lambda: read_cohort([1, TABLE], "reversal"), f"argument data: saw a DataFrame; {FILES}"),
     (lambda: read_cohort(b"pilot.csv", "reversal"), f"argument data: saw b'pilot.csv'; {FILES}"),
+    (lambda: read_cohort([], "reversal", 5), "argument participants: saw 5; allowed: a CSV file or a DataFrame."),
     (
-        lambda: read_cohort([], "reversal", TABLE),
-        f"argument participants: saw a DataFrame; allowed: a CSV file. {TO_CSV}",
+        lambda: read_cohort(TABLE, "reversal"),
+        "data (DataFrame, rows from 0), header: saw no column 'trial'; allowed: the",
     ),
-    (lambda: read_cohort([], "reversal", 5), "argument participants: saw 5; allowed: a CSV file."),
     (lambda: simulate("reversal", ["flat"]), "argument model: saw ['flat']; allowed: flat,"),
     (
         lambda: simulate("reversal", groups=5),

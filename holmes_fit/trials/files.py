@@ -52,11 +52,10 @@ def shown_path(path: Path) -> str:
 
 
 def check_path(name: str, value: object, allowed: str, problems: Problems) -> bool:
-    """Check that an argument is a path, and return whether it is. A table in memory is told how to become a file."""
+    """Check that an argument is a path, and return whether it is."""
     is_path, is_table = isinstance(value, str | os.PathLike), hasattr(value, "columns")
     if not is_path:
-        advice = "Write it to a CSV first: to_csv('pilot.csv', index=False)." if is_table else ""
-        problems.add(f"argument {name}", Quoted(f"a {type(value).__name__}") if is_table else value, allowed, advice)
+        problems.add(f"argument {name}", Quoted(f"a {type(value).__name__}") if is_table else value, allowed)
     return is_path
 
 
@@ -68,7 +67,7 @@ def find_files(data: DataPath | Iterable[DataPath], reading: Reading, beside: Da
         reading.problems.add("data", Quoted("no file"), "a file, several files, or a folder of CSV files")
     paths = [each for each in given if isinstance(each, str | os.PathLike)]
     for each in [each for each in given if not isinstance(each, str | os.PathLike)][:SHOWN]:
-        check_path("data", each, "a CSV file, several, or a folder", reading.problems)
+        check_path("data", each, "a CSV file, several, or a folder; or one DataFrame, not in a list", reading.problems)
     files: list[Path] = []
     for path in map(Path, paths):
         try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,16 +11,17 @@ from numpy.typing import NDArray
 from holmes_fit._support.errors import Quoted, nearest, plain, shown
 from holmes_fit.trials.cells import is_nothing, number
 from holmes_fit.trials.checking import Sheet
-from holmes_fit.trials.files import DataPath, Reading, find_files, read_files
+from holmes_fit.trials.files import Reading
+from holmes_fit.trials.frames import Data, read_data
 from holmes_fit.trials.protocols.schema import Protocol
 from holmes_fit.trials.structure import NO_VALUE, distinct_values, values_of_subjects
 from holmes_fit.trials.text_tables import ABSENT, TextColumn, TextTable
 
 
-def read_people(path: DataPath, protocol: Protocol, reading: Reading) -> TextTable | None:
+def read_people(participants: Data, protocol: Protocol, reading: Reading) -> TextTable | None:
     """Read a table of participants: one row a person, with the same subject column as the trials."""
     name = protocol.columns.subject
-    table = read_files(find_files(Path(path), reading), [name], reading)
+    table = read_data(participants, "participants", [name], reading)
     if not len(table):
         return None
     if name not in table.columns:

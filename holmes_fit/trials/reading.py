@@ -15,7 +15,8 @@ from holmes_fit.trials.anew import number_anew
 from holmes_fit.trials.cells import MISSING
 from holmes_fit.trials.checking import CheckedCells, Sheet, check_cells, check_columns
 from holmes_fit.trials.cohorts import EXCLUSION_COLUMNS, ROWS_LEFT_OUT, Cohort, build_cohort, restart_labels
-from holmes_fit.trials.files import DataPath, Reading, check_path, find_files, read_files
+from holmes_fit.trials.files import DataPath, Reading, check_path
+from holmes_fit.trials.frames import Data, is_frame, read_data
 from holmes_fit.trials.people import covariate_names, join_people, read_people, subject_table
 from holmes_fit.trials.protocols.catalogue import load_protocol
 from holmes_fit.trials.protocols.schema import RESERVED, Protocol
@@ -40,23 +41,25 @@ class Check:
 
 
 def read_cohort(
-    data: DataPath | Iterable[DataPath], protocol: Protocol | str | Path, participants: DataPath | None = None
+    data: Data | Iterable[DataPath], protocol: Protocol | str | Path, participants: Data | None = None
 ) -> Cohort:
     """Read participants' data.
 
     Parameters
     ----------
     data
-        A CSV file, several, or a folder of them.
+        A CSV file, several, or a folder of them; or a DataFrame, of pandas or of polars and others that hand their
+        tables over as Arrow does, for which ``pyarrow`` is needed.
     protocol
         A protocol, the name of a shipped one, or the path of a TOML file.
     participants
-        A CSV with one row a person, from which covariates are joined by subject.
+        A CSV or a DataFrame with one row a person, from which covariates are joined by subject.
 
     Raises
     ------
     InputError
-        Listing every problem: file, row (the line in a text editor), column, the value seen, what is allowed.
+        Listing every problem: file, row (the line in a text editor; in a DataFrame the position, from 0), column, the
+        value seen, what is allowed.
 
     Examples
     --------
@@ -76,7 +79,7 @@ def read_cohort(
 
 
 def check_data(
-    data: DataPath | Iterable[DataPath], protocol: Protocol | str | Path, participants: DataPath | None = None
+    data: Data | Iterable[DataPath], protocol: Protocol | str | Path, participants: Data | None = None
 ) -> Check:
     """Read and check participants' data, without raising for what is wrong with them.
 
@@ -85,9 +88,10 @@ def check_data(
     if not isinstance(protocol, Protocol):
         protocol = load_protocol(protocol)
     reading = Reading()
-    if participants is not None and not check_path("participants", participants, "a CSV file", reading.problems):
-        participants = None
-    table = read_files(find_files(data, reading, participants), protocol.file_columns, reading)
+    if participants is not None and not is_frame(participants):
+        allowed = "a CSV file or a DataFrame"
+        participants = participants if check_path("participants", participants, allowed, reading.problems) else None
+    table = read_data(data, "data", protocol.file_columns, reading, participants)
     people = None if participants is None else read_people(participants, protocol, reading)
     n_rows = len(table)
     table = rearranged(table, protocol, reading) if n_rows else table

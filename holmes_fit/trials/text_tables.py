@@ -21,6 +21,22 @@ T = TypeVar("T", bound=np.generic)
 
 ABSENT = -1  # the code of a cell whose file lacks the column
 SHOWN = 20  # cells of a kind that are named one by one
+_CONTROLS = dict.fromkeys([*range(9), 11, 12, *range(14, 32), 127], "\ufffd")
+
+
+def printable(text: str) -> str:
+    """Return a text as a file can hold it: without control characters and halves of characters."""
+    if text.isprintable():
+        return text
+    return text.translate(_CONTROLS).encode("utf-8", "replace").decode()
+
+
+def tidy_names(names: Sequence[str], file: str, problems: Problems) -> list[str]:
+    """Return column names without blanks around them, unnamed ones with a number; report those that repeat."""
+    tidy = [name.strip() or f"unnamed_{i}" for i, name in enumerate(names, start=1)]
+    for name in sorted({name for name in tidy if tidy.count(name) > 1})[:SHOWN]:
+        problems.add(f"{file}, header", name, "each column name once")
+    return tidy
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from holmes_fit._support.errors import plain
 from holmes_fit.trials.cells import number
+from holmes_fit.trials.frames import Frame
 from holmes_fit.trials.importing.guesses import Column, Guesses, columns_of, determines, joint
 from holmes_fit.trials.importing.sheets import IN_FILE, listed
 from holmes_fit.trials.protocols.catalogue import read_protocol
@@ -48,13 +49,13 @@ class Draft:
     undecided: tuple[str, ...]
 
 
-def draft_protocol(table: pd.DataFrame, name: str) -> Draft:
+def draft_protocol(table: Frame, name: str) -> Draft:
     """Write a protocol for a tidy table, with a reason for each guess and a list of what nobody but you can know.
 
     Parameters
     ----------
     table
-        One row a trial, such as ``import_files(...).table``.
+        A DataFrame with one row a trial, such as ``import_files(...).table``.
     name
         The name of the protocol.
 
@@ -76,9 +77,8 @@ def draft_protocol(table: pd.DataFrame, name: str) -> Draft:
     """
     guesses = Guesses({column.name: column for column in columns_of(table)})
     lines = _guessed(guesses)
-    head = (
-        f"# A draft, made from a table with {len(table):,} rows and {len(table.columns):,} columns. Check every line."
-    )
+    size = f"{guesses.rows:,} rows and {len(guesses.columns):,} columns"
+    head = f"# A draft, made from a table with {size}. Check every line."
     reasons = _comments("Why it says what it says:", guesses.reasons)
     questions = _comments("What only you can decide:", guesses.undecided)
     toml = "\n".join([head, *reasons, *questions, "", f"title = {_quoted(name)}", *lines, ""])

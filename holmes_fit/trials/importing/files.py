@@ -23,9 +23,9 @@ from holmes_fit.trials.importing.sheets import (
     flattened,
     in_natural_order,
     table_of,
-    tidy_names,
 )
 from holmes_fit.trials.importing.workbooks import LARGEST, check_cells, read_parquet, read_workbook
+from holmes_fit.trials.text_tables import tidy_names
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from holmes_fit._support.errors import InputError, Problem, shown
+from holmes_fit._support.errors import InputError, Problem, Problems, shown
 from holmes_fit.trials.cells import is_nothing, number
-from holmes_fit.trials.importing.sheets import as_text, listed, names_of
+from holmes_fit.trials.frames import is_frame, read_frame
+from holmes_fit.trials.importing.sheets import listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -116,20 +117,19 @@ def columns_of(table: object) -> list[Column]:
     """
     import pandas as pd
 
-    if not isinstance(table, pd.DataFrame) or table.empty:
-        raise InputError([Problem("argument table", shown(table), "a table with a row a trial")])
-    names = names_of(table)
-    if len(set(names)) < len(names):
-        raise InputError([Problem("argument table", listed(names), "columns with different names")])
-    return [Column(name, _in_one_form(table.iloc[:, i].reset_index(drop=True))) for i, name in enumerate(names)]
-
-
-def _in_one_form(cells: pd.Series) -> pd.Series:
-    texts = cells.astype("object").where(cells.notna(), None).map(as_text).astype("str").str.strip()
-    return texts.map({text: _plain_value(text) for text in texts.unique()}).astype("str")
+    if not is_frame(table):
+        raise InputError([Problem("argument table", shown(table), "a DataFrame with a row a trial")])
+    problems = Problems()
+    texts = read_frame(table, "table", problems)
+    problems.raise_if_any()
+    return [
+        Column(name, pd.Series(replace(column, texts=tuple(map(_plain_value, column.texts))).cells(), dtype="str"))
+        for name, column in texts.columns.items()
+    ]
 
 
 def _plain_value(text: str) -> str:
+    text = text.strip()
     value = number(text)
     whole = value is not None and abs(value) < 1e15 and value == int(value) and "." in text
     return "" if is_nothing(text) else str(int(value or 0)) if whole else text

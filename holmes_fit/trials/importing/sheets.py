@@ -9,12 +9,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holmes_fit._support.errors import Problems, Quoted, plain
+from holmes_fit.trials.text_tables import printable, tidy_names
 
 if TYPE_CHECKING:
     import pandas as pd
 
 IN_FILE = "_in_file"  # added to a column whose name the import needs for itself
-_CONTROLS = dict.fromkeys([*range(9), 11, 12, *range(14, 32), 127], "\ufffd")
 
 
 class Note(NamedTuple):
@@ -90,10 +90,7 @@ def as_text(value: object) -> str:
         return ""
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, str) and value.isprintable():
-        return value
-    text = json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else str(value)
-    return text.translate(_CONTROLS).encode("utf-8", "replace").decode()  # no half characters, which no file can hold
+    return printable(json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else str(value))
 
 
 def flattened(record: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
@@ -120,14 +117,6 @@ def table_of(records: Sequence[Mapping[str, str]], file: str, problems: Problems
     table = pd.DataFrame(list(records), index=range(1, len(records) + 1), dtype="str").fillna("")
     table.columns = pd.Index(tidy_names([as_text(name) for name in table.columns], file, problems), dtype="str")
     return table
-
-
-def tidy_names(names: Sequence[str], file: str, problems: Problems) -> list[str]:
-    """Return column names without blanks around them, unnamed ones with a number; report those that repeat."""
-    tidy = [name.strip() or f"unnamed_{i}" for i, name in enumerate(names, start=1)]
-    for name in sorted({name for name in tidy if tidy.count(name) > 1})[:20]:
-        problems.add(f"{file}, header", name, "each column name once")
-    return tidy
 
 
 def free_name(name: str, taken: Iterable[str], suffix: str = IN_FILE) -> str:

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from holmes_fit._support.errors import Problems, Quoted, nearest, plain
-from holmes_fit.trials.importing.sheets import as_text, listed, tidy_names
+from holmes_fit.trials.importing.sheets import as_text, listed
+from holmes_fit.trials.text_tables import tidy_names
 
 if TYPE_CHECKING:
     import pandas as pd
