@@ -263,7 +263,7 @@ def test_the_same_command_writes_the_same_bytes(tmp_path: Path, shell: Shell) ->
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--alpha", "x"], "argument alpha: saw 'x'"),
+        (["--alpha", "x"], "option --alpha: saw 'x'"),
         (["--mix", "flat=0.5,holmes=0.5"], "--model has no meaning with --mix"),
         (["--groups", "a=1"], "--subjects has no meaning with --groups"),
         (["--param", "bias"], "option --param: saw 'bias'; allowed: NAME=VALUE"),
@@ -346,9 +346,9 @@ def test_trace_knows_the_baselines(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--alpha", "lognormal:1,1"], "argument alpha: saw 'lognormal:1,1'; allowed: a number above 0"),
+        (["--alpha", "lognormal:1,1"], "option --alpha: saw 'lognormal:1,1'; allowed: a number above 0"),
         (["--model", "bias", "--alpha", "1"], "the parameters of bias"),
-        (["--replicates", "0"], "argument replicates"),
+        (["--replicates", "0"], "option --replicates"),
         (["--param", "beta=3"], "the parameters of holmes"),
         (["--sticky-by", "leaf"], "'branch' or 'node'"),
     ],

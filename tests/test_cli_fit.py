@@ -176,15 +176,15 @@ def test_sums_of_evidence_are_over_the_same_people(study: Study, shell: Shell, m
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["--models", "flat,holms"], "argument models: saw 'holms'"),
-        (["--models", ""], "argument models: saw ''"),
+        (["--models", "flat,holms"], "option --models: saw 'holms'"),
+        (["--models", ""], "option --models: saw ''"),
         (["--fix", "lapze=0.1"], "Did you mean 'lapse'?"),
         (["--fix", "lapse"], "option --fix: saw 'lapse'; allowed: NAME=NUMBER"),
         (["--fix", "lapse=little"], "option --fix, lapse: saw 'little'; allowed: a number"),
         (["--preset", "none.toml"], "preset: saw 'none.toml'"),
         (["--quick"], "--quick is a preset itself"),
-        (["--workers", "0"], "argument workers: saw 0"),
-        (["--particles", "0"], "argument particles: saw 0"),
+        (["--workers", "0"], "option --workers: saw 0"),
+        (["--particles", "0"], "option --particles: saw 0"),
         (["--protocol", "wether_prediction"], "weather_prediction"),
         (["--participants", "nobody.csv"], "nobody.csv: saw no such file"),
     ],
@@ -199,7 +199,7 @@ def test_other_data_are_refused(study: Study, shell: Shell) -> None:
     study.write(with_choices(people(2), 1, "s01"))
     err = shell.refuses(*study.command(models="bias"))
     assert "saw trials = " in err
-    assert "Choose another --out, or delete this folder." in err
+    assert "Choose another folder for the option --out, or delete this one." in err
 
 
 def test_ctrl_c_ends_with_130_and_says_how_to_go_on(

@@ -82,9 +82,9 @@ def test_notes_of_many_kinds_are_cut_short(
     [
         ("--out t.txt", "allowed: a name that ends in .csv"),
         ("--out raw/t.csv", "output raw/t.csv: saw a place in raw, which is imported; allowed: a file elsewhere"),
-        ("--out there.csv", "Use --force to replace it"),
-        ("--out t.csv --from jspych", "Did you mean 'jspsych'?"),
-        ("--out t.csv --keep tsk=response", "Did you mean 'task'?"),
+        ("--out there.csv", "Use the option --force to replace it"),
+        ("--out t.csv --from jspych", "option --from: saw 'jspych'; allowed: one of auto, jspsych,"),
+        ("--out t.csv --keep tsk=response", "option --keep: saw 'tsk'; allowed: a column of the files: "),
         ("--out t.csv --keep task", "option --keep: saw 'task'; allowed: COLUMN=VALUE,..."),
         ("--out t.csv --rename a=b --rename a=c", "option --rename: saw 'a'; allowed: one new name for each column"),
         ("", "Missing option '--out'"),

@@ -208,8 +208,8 @@ def test_all_defaults_are_the_same() -> None:
         ([f"--leave-out=s0{n}" for n in (3, 4, 5, 6)], "model bias: saw 2 people; allowed: at least 3 people."),
         ([f"--leave-out=s0{n}" for n in (2, 3, 4, 5, 6)], "model bias: saw one person; allowed: at least 3 people."),
         (["--preset", "defalt"], "preset: saw 'defalt'; allowed: the path of a TOML file, or one of careful, default"),
-        (["--seed", -1], "argument seed: saw -1; allowed: a whole number from 0"),
-        (["--workers", 0], "argument workers: saw 0; allowed: a whole number from 1"),
+        (["--seed", -1], "option --seed: saw -1; allowed: a whole number from 0"),
+        (["--workers", 0], "option --workers: saw 0; allowed: a whole number from 1"),
     ],
 )
 def test_what_cannot_be_pooled_is_said(options: list[object], message: str, fitted: Path, shell: Shell) -> None:
@@ -260,7 +260,7 @@ def test_a_folder_that_is_no_run_of_fits_is_refused(command: str, tmp_path: Path
     [
         (
             "grup",
-            "argument by: saw 'grup'; allowed: a covariate of the run: group, age, iq, site. Did you mean 'group'?",
+            "option --by: saw 'grup'; allowed: a covariate of the run: group, age, iq, site. Did you mean 'group'?",
         ),
         ("iq", "covariate iq: saw no value for s02, s05; allowed: a group for everyone."),
         ("site", "covariate site: saw only x; allowed: at least two groups with people in them."),

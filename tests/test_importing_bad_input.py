@@ -127,7 +127,7 @@ def test_options_that_are_none(tmp_path: Path) -> None:
 def test_kinds_that_cannot_be_told(tmp_path: Path) -> None:
     said = refused_file(tmp_path, "events.csv", b"onset,duration\n1,2\n")
     assert "columns of several kinds: bids (columns onset and duration); table (its name tells no person)" in said
-    assert "Say which one, kind= one of 'bids', 'table'" in said
+    assert "Say by the argument kind which one, 'bids', 'table'" in said
     assert import_files(tmp_path / "events.csv", kind="table").kind == "table"
     said = refused_file(tmp_path, "both.csv", b"trial_type,trial_index,sender,sender_id\nx,1,y,2\n")
     assert "jspsych (columns trial_type and trial_index); labjs (columns sender and sender_id)" in said
@@ -161,7 +161,7 @@ def test_gorilla_trials_with_two_answers(tmp_path: Path) -> None:
     lines.insert(at + 1, lines[at].replace("choose,keys,response_keyboard", "confidence,scale,response_rating"))
     said = refused_file(tmp_path, "task.csv", "\n".join(lines))
     assert "1 trials with more than one answer, such as trial '1' of 508749" in said
-    assert "keep={'Screen Name': [...]}, out of choose 1, confidence 1." in said
+    assert "by the argument keep and the column Screen Name, out of choose 1, confidence 1." in said
     assert len(import_files(tmp_path / "task.csv", keep={"Screen Name": "choose"}).table) == 8
     said = refused_file(tmp_path, "task.csv", "\n".join(lines).replace("\n6,", "\nsix,"))
     assert "column Event Index: saw 'six'; allowed: the number of an event, or END OF FILE" in said
@@ -260,7 +260,10 @@ def test_workbooks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         pd.DataFrame({"a": []}).to_excel(book, sheet_name="three", index=False)
         pd.DataFrame([[1, 2, 3]]).to_excel(book, sheet_name="four", index=False, header=False, startrow=1)
         book.sheets["four"]["A1"] = "a"
-    assert "4 sheets with content: one, two, three, four; allowed: one sheet. Name it: sheet='...'." in refused(path)[0]
+    assert (
+        "4 sheets with content: one, two, three, four; allowed: one sheet. Name it by the argument sheet."
+        in refused(path)[0]
+    )
     assert "header: saw 'a'; allowed: each column name once" in refused(path, sheet="two")[0]
     assert "a header without rows" in refused(path, sheet="three")[0]
     assert "row 2: saw 3 cells; allowed: 1 cells" in refused(path, sheet="four")[0]

@@ -185,7 +185,7 @@ def test_a_folder_with_something_else_in_it_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", ["[1, 2]", "5", "null", "{", '{"seeds": []}', "[" * 100_000])
 def test_a_manifest_of_something_else_is_no_replication_to_resume(content: str, tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text(content)
-    with pytest.raises(InputError, match=r"Choose another --out, or delete this folder\."):
+    with pytest.raises(InputError, match=r"Choose another folder for the argument out, or"):
         replicate([], tmp_path, sizes=TINY)
     assert (tmp_path / "manifest.json").read_text() == content
 

@@ -126,7 +126,7 @@ def test_bad_files_end_with_2(run: Path, tmp_path: Path, shell: Shell) -> None:
     for arguments, message in (
         ([str(tmp_path), "--out", str(tmp_path / "a.pdf")], "no manifest.json; allowed: the folder of a run"),
         ([str(tmp_path / "none"), "--out", str(tmp_path / "a.pdf")], "no such folder; allowed: the folder of a run"),
-        ([str(run), "--out", str(there)], "Use --force to replace it."),
+        ([str(run), "--out", str(there)], "Use the option --force to replace it."),
         ([str(run), "--out", str(tmp_path / "a.txt")], "a name that ends in .pdf"),
         ([str(run), "--out", str(tmp_path / "none" / "a.pdf")], "no such folder"),
         ([str(run), "--out", str(tmp_path / "a.pdf"), "--figures", str(tmp_path / "file")], "a folder for figures"),

@@ -129,7 +129,7 @@ def test_a_run_from_before_versions_is_refused_in_words_and_read(tmp_path: Path)
     old = {"kind": "fit", "holmes_fit": "0.1.0", "code": "13" * 32}
     with open_run(tmp_path / "run", identity=old, about={}, keys=[]):
         pass
-    with pytest.raises(InputError, match=r"saw a run of an earlier version of holmes_fit.*Choose another --out"):
+    with pytest.raises(InputError, match=r"saw a run of an earlier version of holmes_fit.*Choose another folder"):
         begin(tmp_path / "run", {})
     assert read_run(tmp_path / "run").manifest.identity["code"] == "13" * 32
 

@@ -233,7 +233,7 @@ def test_a_run_of_something_else_is_refused_naming_all_that_differs(tmp_path: Pa
     ):
         pass
     texts = [str(problem).split(": saw ")[1] for problem in caught.value.problems]
-    end = ", as asked for now. Choose another --out, or delete this folder."
+    end = ", as asked for now. Choose another folder for the argument out, or delete this one."
     assert texts == [
         f"data.sha256 = 12ab; allowed: data.sha256 = 34cd{end}",
         f'models = ["flat", "holmes"]; allowed: models = ["flat"]{end}',

@@ -398,7 +398,7 @@ def test_an_address_without_a_cluster_is_named(address: str, why: str, monkeypat
     pytest.importorskip("distributed")
     assert clusters.CONNECT_SECONDS <= 10
     monkeypatch.setattr(clusters, "CONNECT_SECONDS", 1)
-    with pytest.raises(InputError, match=f"option --dask: saw '{address}' .*{why}.*the address of a running Dask"):
+    with pytest.raises(InputError, match=f"argument dask: saw '{address}' .*{why}.*the address of a running Dask"):
         list(do_all(root, [1.0], dask=address))
 
 

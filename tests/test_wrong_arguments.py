@@ -109,7 +109,7 @@ def test_an_argument_of_a_wrong_kind_is_named(
     [
         ({"out": None}, "argument out: saw None; allowed: the path of a PDF."),
         ({"pages": 5}, "argument pages: saw 5; allowed: names of pages."),
-        ({"pages": [5]}, "option --pages: saw 5; allowed: summary,"),
+        ({"pages": [5]}, "argument pages: saw 5; allowed: summary,"),
         ({"preset": None}, "report preset: saw None; allowed: the path of a TOML file, or one of default,"),
         ({"figures": 5}, "argument figures: saw 5; allowed: a folder."),
         ({"recovery": 5}, "argument recovery: saw 5; allowed: a folder."),
@@ -179,7 +179,9 @@ def test_figures_of_an_earlier_report_are_not_replaced_unasked(
     for pdf in tmp_path.glob("a_*.pdf"):
         pdf.unlink()
     said = shell.refuses(*again)
-    assert "files in it; allowed: a new folder for figures, or an empty one. Use --force" in " ".join(said.split())
+    assert "files in it; allowed: a new folder for figures, or an empty one. Use the option --force" in " ".join(
+        said.split()
+    )
     assert figure.read_text() == "mine"
     assert not list(tmp_path.glob("b*.pdf"))
     shell(*again, "--force")

@@ -48,7 +48,7 @@ def _check_output(path: Path, where: str, force: bool, suffixes: tuple[str, ...]
     elif _is_there(path) and not path.is_file():
         problems.add(where, Quoted("something that is no file"), "a file")
     elif _is_there(path) and not force:
-        problems.add(where, Quoted("a file that exists"), "a new file", "Use --force to replace it.")
+        problems.add(where, Quoted("a file that exists"), "a new file", "Use the argument force to replace it.")
     elif not os.access(path.parent, os.W_OK):
         problems.add(where, Quoted("a folder that is read-only"), "a folder that can be written")
 

@@ -82,6 +82,9 @@ def speaking(function: Callable[..., None]) -> Callable[..., None]:
     def call(*, context: typer.Context, quiet: bool, as_json: bool, debug: bool, **values: object) -> None:
         say = context.ensure_object(Output)  # which knows of --json; --debug is for those who catch errors
         say.command = context.command_path.partition(" ")[2]
+        say.options = {
+            str(each.name): f"option {each.opts[0]}" for each in context.command.params if each.opts[0].startswith("--")
+        }
         say.quiet |= quiet
         if "context" in own:
             values["context"] = context

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import shlex
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,7 @@ class Output:
     quiet: bool = False  # print nothing but problems, and what was asked for as JSON
     command: str = ""  # its name, once it has begun
     when_stopped: str = "Stopped."  # for someone who stops it
+    options: Mapping[str, str] = field(default_factory=dict)  # what Python users know as an argument: its option
     _facts: dict[str, object] = field(default_factory=dict)
     _problems: list[Problem] = field(default_factory=list)
     _warnings: list[str] = field(default_factory=list)
@@ -73,8 +75,18 @@ class Output:
 
     def refuse(self, error: InputError) -> None:
         """Say everything that is wrong with the input."""
-        self.fail("\n".join(map(in_one_line, error.problems)))
-        self.problems(error.problems)
+        problems = [self._of_options(problem) for problem in error.problems]
+        self.fail("\n".join(map(in_one_line, problems)))
+        self.problems(problems)
+
+    def _of_options(self, problem: Problem) -> Problem:
+        """Return a problem that speaks of options where it spoke of arguments, as Python users call them."""
+
+        def named(text: str) -> str:
+            return re.sub(r"\bargument (\w+)", lambda found: self.options.get(found[1], found[0]), text)
+
+        where, allowed, advice = map(named, (problem.where, problem.allowed, problem.advice))
+        return replace(problem, where=where, allowed=allowed, advice=advice)
 
     def problems(self, problems: Iterable[Problem]) -> None:
         """Keep what is wrong with the input, for programs."""

@@ -166,7 +166,7 @@ class CohortData:
         if self.grouping is not None:
             if self.grouping not in names:
                 allowed = f"a covariate of the run: {', '.join(names) or 'there are none'}"
-                raise InputError([Problem("option --by", repr(self.grouping), allowed, nearest(self.grouping, names))])
+                raise InputError([Problem("argument by", repr(self.grouping), allowed, nearest(self.grouping, names))])
             return self.grouping
         kinds = {name: table[name] for name in names if not pd.api.types.is_numeric_dtype(table[name])}
         return next((name for name, values in kinds.items() if 2 <= values.nunique() <= MOST_GROUPS), None)
@@ -322,7 +322,7 @@ def read_data(
         raise InputError([Problem(where, f"a study of the protocol {seen}", f"one of {wanted}, as the run is")])
     if by is not None and len(data.all_groups) > data.n_people / 2 and data.n_people > 3:
         seen = f"{len(data.all_groups)} values among {data.n_people} people"
-        raise InputError([Problem("option --by", seen, "a covariate that makes groups of people")])
+        raise InputError([Problem("argument by", seen, "a covariate that makes groups of people")])
     return data
 
 

@@ -84,7 +84,7 @@ def report(
     settings = preset if isinstance(preset, Settings) else load_settings(preset, known)
     given = (pages,) if isinstance(pages, str) else pages  # whose letters would be pages otherwise
     chosen = tuple(given) if given is not None else settings.pages or known
-    check_pages(chosen, known, "option --pages")
+    check_pages(chosen, known, "argument pages")
     data = replace(read_data(run, by, recovery), settings=settings)
     parts = _parts(data, Path(out), by)
     check_outputs(parts, force, suffixes=(".pdf",))
@@ -123,7 +123,7 @@ def _figure_folders(
         try:
             folder.mkdir(parents=True, exist_ok=True)
             if not force and any(folder.iterdir()):
-                advice = "Use --force to replace those of the same names."
+                advice = "Use the argument force to replace those of the same names."
                 problems.add(where, Quoted("files in it"), "a new folder for figures, or an empty one", advice)
             elif not os.access(folder, os.W_OK):
                 problems.add(where, Quoted("read-only"), "a folder for figures")

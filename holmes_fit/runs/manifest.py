@@ -13,7 +13,7 @@ from holmes_fit.runs.records import Key
 
 MANIFEST = "manifest.json"
 FORMAT = 1
-ADVICE = "Choose another --out, or delete this folder."
+ADVICE = "Choose another folder for the argument out, or delete this one."
 
 JSON = Mapping[str, object]
 

@@ -49,7 +49,7 @@ class Cluster:
         self._executor = self._client.get_executor(pure=False)
 
     def _refused(self, seen: str, allowed: str, advice: str = "") -> InputError:
-        return InputError([Problem("option --dask", seen, allowed, advice)])
+        return InputError([Problem("argument dask", seen, allowed, advice)])
 
     def _check_workers(self) -> None:
         """Wait for a first worker, and make sure that all do the same as this machine would."""

@@ -174,7 +174,7 @@ def _check_one_answer(sheet: Sheet, table: pd.DataFrame, trial: pd.Series, findi
     advice = ""
     if where:
         values = table[where][trial.isin(more)]
-        advice = f"Say which one is the choice: keep={{{where!r}: [...]}}, out of {counted(values)}."
+        advice = f"Say which one is the choice by the argument keep and the column {where}, out of {counted(values)}."
     findings.problems.add(f"{sheet.file}, row {row}", seen, "one answer for a trial", advice)
 
 

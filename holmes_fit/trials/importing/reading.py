@@ -195,7 +195,7 @@ def _selected(sheet: Sheet, form: Format, options: _Options, with_people: bool, 
 
 
 def _advice(findings: Findings) -> str:
-    choose = "Choose rows yourself with keep={...}."
+    choose = "Choose rows yourself by the argument keep."
     dropped = [str(note) for note in findings.notes if note.rule.startswith("dropped")]
     return f"What went: {'; '.join(plain(note, 200) for note in dropped[:5])}. {choose}" if dropped else choose
 
@@ -268,7 +268,7 @@ def _subject_columns(sheet: Sheet, form: Format, options: _Options, findings: Fi
         there = [name for name in tier if name in table and (table[name].str.strip() != "").any()]
         if len({tuple(table[name]) for name in there}) > 1:
             seen = Quoted(f"several columns that may name the person: {listed(there)}")
-            findings.problems.add(f"{sheet.file}, header", seen, "one of them", f"Say which: subject={there[0]!r}.")
+            findings.problems.add(f"{sheet.file}, header", seen, "one of them", "Name it by the argument subject.")
         if there:
             return there
     return []

@@ -65,7 +65,7 @@ def of_kind(sheets: list[Sheet], kind: str, findings: Findings) -> list[Sheet]:
 
 def _one_kind(kinds: Iterable[str]) -> tuple[str, str]:
     names = ", ".join(repr(kind) for kind in sorted(kinds))
-    return "files of one kind", f"Say which one, kind= one of {names}, or import them one kind at a time."
+    return "files of one kind", f"Say by the argument kind which one, {names}, or import them one kind at a time."
 
 
 def _set_aside(sheet: Sheet, kind: str, findings: Findings) -> None:

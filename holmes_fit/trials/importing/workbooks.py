@@ -51,7 +51,7 @@ def read_workbook(data: bytes, file: str, wanted: str | None, problems: Problems
         return None
     if len(filled) > 1:
         seen = Quoted(f"{len(filled)} sheets with content: {listed(filled)}")
-        problems.add(file, seen, "one sheet", "Name it: sheet='...'.")
+        problems.add(file, seen, "one sheet", "Name it by the argument sheet.")
         return None
     return _table(next(iter(filled.values()), []), file, problems)
 
