@@ -10,7 +10,7 @@ import pandas as pd
 
 from holmes_fit._support.errors import Problems, Quoted, plain
 from holmes_fit.trials.files import DataPath, Reading, find_files, read_files
-from holmes_fit.trials.text_tables import TableBuilder, TextColumn, TextTable, _numbering, printable, tidy_names
+from holmes_fit.trials.text_tables import TableBuilder, TextColumn, TextTable, printable, tidy_names
 
 EXTRA = "Install what reads it: pip install 'holmes-fit[tables]'."
 
@@ -90,9 +90,8 @@ def _column(cells: pd.Series) -> TextColumn:
     texts = _texts(cells.dropna().unique()) + (
         [""] if (codes < 0).any() else []
     )  # the last one is for -1, what is missing
-    numbers = _numbering()
-    code_of = np.array([numbers[text] for text in texts], dtype=np.int32)
-    return TextColumn(tuple(numbers), code_of[codes])
+    number = {text: i for i, text in enumerate(dict.fromkeys(texts))}
+    return TextColumn(tuple(number), np.array([number[text] for text in texts], dtype=np.int32)[codes])
 
 
 def _texts(values: Any) -> list[str]:

@@ -28,6 +28,7 @@ TECHNICAL = re.compile(
 )
 COUNTERS = re.compile("this(n|trialn|repn|index)$")
 TESTS = re.compile("test|transfer|generali", re.IGNORECASE)
+PRACTICE = re.compile("pra[cx]ti|warm.?up|demo|example", re.IGNORECASE)
 PRESENCE = (("0", "1"), ("no", "yes"), ("n", "y"), ("false", "true"), ("absent", "present"), ("off", "on"))
 # Pairs of words of which the first one is plainly the 0.
 ZERO_FIRST = (
@@ -76,14 +77,39 @@ def draft_protocol(table: Frame, name: str) -> Draft:
     x4 = "binary"
     """
     guesses = Guesses({column.name: column for column in columns_of(table)})
-    lines = _guessed(guesses)
     size = f"{guesses.rows:,} rows and {len(guesses.columns):,} columns"
+    _pass_over_other_rows(guesses)
+    _ask_about_practice(guesses)
+    lines = _guessed(guesses)
     head = f"# A draft, made from a table with {size}. Check every line."
     reasons = _comments("Why it says what it says:", guesses.reasons)
     questions = _comments("What only you can decide:", guesses.undecided)
     toml = "\n".join([head, *reasons, *questions, "", f"title = {_quoted(name)}", *lines, ""])
     read_protocol(toml, f"{plain(name)}.toml", name)  # which would say what is wrong with it
     return Draft(toml, tuple(guesses.reasons), tuple(guesses.undecided))
+
+
+def _pass_over_other_rows(guesses: Guesses) -> None:
+    """Guess from the rows of trials, where a column such as ``trial_type`` tells them from fixations and forms."""
+    for kind in [column for column in guesses.named("kind") if 1 < len(column.values) <= MOST_LEVELS]:
+        trials = [value for value in kind.cells.unique() if _may_be_trials(guesses, kind.cells == value)]
+        rows, name = kind.cells.isin(trials), plain(kind.name)
+        if trials and not rows.all():
+            others = listed(kind.cells[~rows].unique())
+            seen = f"{int((~rows).sum()):,} with {name} {others} have neither an outcome nor two answers"
+            advice = (
+                f"they are passed over here; if they are no trials, import again and keep only {name} {listed(trials)}"
+            )
+            guesses.undecided.append(f"rows: {seen}; {advice}")
+            guesses.columns = {each.name: each.only(rows) for each in guesses.columns.values()}
+            guesses.passed_over = True
+            return
+
+
+def _may_be_trials(guesses: Guesses, rows: pd.Series) -> bool:
+    told = guesses.named("outcome") + guesses.named("correct")
+    answered = any(len(_answers(column.only(rows))) > 1 for column in guesses.named("choice"))
+    return answered or any(column.only(rows).values for column in told)
 
 
 def _guessed(guesses: Guesses) -> list[str]:
@@ -94,8 +120,9 @@ def _guessed(guesses: Guesses) -> list[str]:
     trial, has_gaps = _trial(guesses, learner)
     _set_stretches_apart(guesses, joint([subject] if subject else [], guesses.rows))
     choice = _two_valued(guesses, "choice")
-    outcome = _two_valued(guesses, "outcome")
-    correct = _correct(guesses, outcome)
+    right = next((column for column in guesses.free("correct") if 1 <= len(column.values) <= 2), None)
+    outcome = _shown_answer(guesses, choice) or _two_valued(guesses, "outcome", silently=right is not None)
+    correct = _correct(guesses, outcome, right)
     feedback = next(
         (column for column in guesses.free("feedback") if len(column.values) <= 2 and column.is_filled), None
     )
@@ -138,10 +165,10 @@ def _trial(guesses: Guesses, learner: pd.Series) -> tuple[Column | None, bool]:
         if (order.nunique() == order.size()).all():
             guesses.take("trial", column, "its name says so and no number repeats within a learner")
             gaps = int((order.max() - order.min() >= order.size()).sum())
-            if gaps:
+            if gaps and not guesses.passed_over:
                 advice = "true is right only if those trials were never shown"
                 guesses.undecided.append(f"allow_gaps: the numbers of {gaps:,} learners leave trials out; {advice}")
-            return column, gaps > 0
+            return column, gaps > 0 and not guesses.passed_over
     seen = f"the numbers in {listed(column.name for column in whole)} repeat within a person"
     seen = seen if whole else 'no column of whole numbers has a name such as "trial"'
     guesses.undecided.append(f"columns.trial: {seen}; number the trials of each person on from 1")
@@ -164,11 +191,29 @@ def _set_stretches_apart(guesses: Guesses, person: pd.Series) -> None:
             guesses.undecided.append(f"{name} {listed(tests)}: {advice}")
 
 
+def _ask_about_practice(guesses: Guesses) -> None:
+    for column in [column for column in guesses.columns.values() if 1 < len(column.values) <= MOST_LEVELS]:
+        practice = [value for value in column.values if PRACTICE.search(value)]
+        if 0 < len(practice) < len(column.values):
+            n = int(column.cells.isin(practice).sum())
+            asked = f"{n:,} rows look like practice; if they do not count, import again and drop them"
+            guesses.undecided.append(f"{plain(column.name)} {listed(practice)}: {asked}")
+
+
 def _answers(column: Column) -> list[str]:
     return [value for value in column.values if value.lower() not in MISSES]
 
 
-def _two_valued(guesses: Guesses, role: str) -> Column | None:
+def _shown_answer(guesses: Guesses, choice: Column | None) -> Column | None:
+    """Return a column of feedback that names one of the answers."""
+    answers = _answers(choice) if choice else []
+    for column in guesses.free("feedback"):
+        if len(answers) == 2 and _answers(column) == answers != ["0", "1"]:
+            return guesses.take("outcome", column, f"it has the values of the answers, {listed(answers)}")
+    return None
+
+
+def _two_valued(guesses: Guesses, role: str, silently: bool = False) -> Column | None:
     hits = guesses.free(role)
     fitting = [column for column in hits if len(_answers(column)) == 2]
     if fitting:
@@ -179,14 +224,13 @@ def _two_valued(guesses: Guesses, role: str) -> Column | None:
     for column in [column for column in hits if len(_answers(column)) > 2][:1]:
         values = f"{len(_answers(column)):,} values ({listed(_answers(column), 4)})"
         seen = f"{plain(column.name)} has {values}; every one needs the code 0 or 1 under [{role}]"
-    if role == "choice" or not guesses.free("correct"):
+    if not silently:
         guesses.undecided.append(f"columns.{role}: {seen}")
     return None
 
 
-def _correct(guesses: Guesses, outcome: Column | None) -> Column | None:
+def _correct(guesses: Guesses, outcome: Column | None, correct: Column | None) -> Column | None:
     """Return the column that says whether an answer was right; it has a role if there is no outcome."""
-    correct = next((column for column in guesses.free("correct") if 1 <= len(column.values) <= 2), None)
     if correct and outcome:
         guesses.used.add(correct.name)
     elif correct:
@@ -287,6 +331,8 @@ def _no_cue(guesses: Guesses, column: Column, learner: pd.Series, chosen: Sequen
         return "it has numbers with decimals, which are amounts"
     if not column.varies_within(learner):
         return "it never changes within a learner"
+    if column.is_whole and not column.cells.groupby(learner).apply(lambda cells: cells.duplicated().any()).any():
+        return "it never repeats within a learner, as counters do"
     for other in chosen:
         if determines(other.cells, column.cells) and determines(column.cells, other.cells):
             return f"it says the same as {plain(other.name)}"

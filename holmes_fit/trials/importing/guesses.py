@@ -22,7 +22,8 @@ subject: subject participant participantid subjectid subid subj sub ppt ppid pid
 trial: trial trialnumber trialnr trialnum trialno trialn trialindex t
 problem: problem problemid problemnumber problemnr game gameid puzzle
 stretch: block blocknumber blocknr run session phase stage part day miniblock epoch
-choice: choice choices response resp keyrespkeys keys key action decision prediction guess chosen button answer
+choice: choice choices response resp keyrespkeys keys key keypress buttonpressed action decision prediction guess
+choice: chosen button answer
 outcome: outcome solution correctresponse correctanswer corrans correctkey correctchoice truth target category label
 outcome: answer
 correct: correct accuracy acc iscorrect keyrespcorr corr hit
@@ -33,6 +34,7 @@ no cue: reward points score payoff noisy noise source file loop task date onset 
 no cue: firstexposure trialtype order problemtrial practice attempt screenname screennumber zonetype zonename sender
 no cue: sendertype senderid endedon incorrect timedout responsetype responseaction internalnodeid timeelapsed url
 no cue: started stopped
+kind: trialtype task sender loop screenname eventtype event
 """
 ROLES: dict[str, dict[str, int]] = {}
 for _role, _names in (line.split(": ") for line in NAMES.strip().splitlines()):
@@ -66,6 +68,10 @@ class Column:
     def is_filled(self) -> bool:
         return bool((self.cells != "").all())
 
+    def only(self, rows: pd.Series) -> Column:
+        """Return the column of some rows."""
+        return Column(self.name, self.cells[rows].reset_index(drop=True))
+
     @property
     def is_whole(self) -> bool:
         """Whether there are whole numbers in all cells."""
@@ -85,6 +91,7 @@ class Guesses:
     reasons: list[str] = field(default_factory=list)
     undecided: list[str] = field(default_factory=list)
     used: set[str] = field(default_factory=set)
+    passed_over: bool = False  # whether there are rows that are not looked at
 
     @property
     def rows(self) -> int:
