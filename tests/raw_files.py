@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
 import zipfile
 from collections.abc import Iterable, Sequence
+from datetime import date
 from typing import Any
+
+import pandas as pd
 
 TRIALS = (  # cue, key, reaction time in ms, correct key; the second person misses the third trial
     (("circle", "f", 512, "f"), ("square", "j", 634, "f"), ("circle", "j", 701, "j"), ("square", "f", 455, "f")),
@@ -223,3 +227,55 @@ def bids_files() -> dict[str, bytes]:
             files[f"{folder}_events.tsv"] = csv_bytes([head, *rows], "\t")
             files[f"{folder}_physio.tsv"] = b"0.1\t0.1\n0.2\t0.3\n"
     return files
+
+
+def bids_classification_files() -> dict[str, bytes]:
+    """Two runs as in ``ds002`` of the public examples: a baseline without ``trial_type``, ``-`` and ``-1`` for misses.
+
+    ``feedback`` is what was won, ``Feedback`` the answer that was right.
+    """
+    head = ["onset", "duration", "trial_type", "feedback", "TrialNum", "StimCond", "cue", "Response", "response_time"]
+    files = {"participants.tsv": b"participant_id\tsex\tage\nsub-01\tM\t22\nsub-02\tF\t24\n"}
+    for person, trials in enumerate(TRIALS):
+        for run in (1, 2):
+            rows: list[list[object]] = []
+            for n, (cue, key, rt, answer) in enumerate(trials[2 * run - 2 : 2 * run]):
+                won, right = ("n/a", -1) if key is None else (2 * (key == answer) - 1, int(key == answer))
+                own = ["feedback", won, n + 1, 1, cue, key or "-", (rt or 0) / 1000, right, answer]
+                rows += [[f"{9 * n + 0.116:.3f}", "2.000", *own]]
+                rows += [[f"{9 * n + 4.6:.3f}", "n/a", "n/a", "n/a", n + 1, 1, "0", "f", "0.471", "-", "-"]]
+            name = f"sub-0{person + 1}/func/sub-0{person + 1}_task-classification_run-0{run}_events.tsv"
+            files[name] = csv_bytes([[*head, "Correct", "Feedback"], *rows], "\t")
+    return files
+
+
+def tidy_table() -> pd.DataFrame:
+    """The same trials as a lab keeps them by hand: a row a trial."""
+    rows = [(who, t, *TRIALS[i][t - 1]) for i, who in enumerate(("007", "x")) for t in range(1, 5)]
+    return pd.DataFrame(rows, columns=["subject", "trial", "cue", "key", "rt", "answer"]).astype({"rt": "Int64"})
+
+
+def tidy_files(form: str) -> dict[str, bytes]:
+    """The tidy table as a file, with what such files have about them.
+
+    A workbook has empty rows above and within, dates, formulas' results and other sheets; Parquet the index and the
+    categories of pandas; an archive what its program adds.
+    """
+    table = tidy_table()
+    text, buffer = table.to_csv(index=False).encode(), io.BytesIO()
+    match form:
+        case "Excel":
+            with pd.ExcelWriter(buffer) as book:
+                table.assign(day=date(2024, 3, 1)).to_excel(book, sheet_name="trials", index=False, startrow=2)
+                book.sheets["trials"].insert_rows(7)
+                pd.DataFrame().to_excel(book, sheet_name="empty")
+            return {"pilot.xlsx": buffer.getvalue()}
+        case "Parquet":
+            table.astype({"cue": "category"}).set_index(table.index * 2).to_parquet(buffer)
+            return {"pilot.parquet": buffer.getvalue()}
+        case "zip":
+            return {
+                "pilot.zip": zipped({"__MACOSX/raw/._p.csv": b"\0\1", "raw/p.csv": text, "raw/readme.md": b"hello"})
+            }
+        case _:
+            return {"pilot.csv.gz": gzip.compress(text)}

@@ -14,7 +14,7 @@ from holmes_fit.trials.importing.reading import Imported, import_files
 from holmes_fit.trials.protocols.catalogue import read_protocol
 from holmes_fit.trials.reading import read_cohort
 from tests import raw_files
-from tests.raw_files import EXPECTED, TRIALS, csv_bytes, zipped
+from tests.raw_files import EXPECTED, csv_bytes, tidy_table, zipped
 
 PROTOCOL = """
 [columns]
@@ -263,19 +263,14 @@ def test_bids(packed: bool, tmp_path: Path) -> None:
     assert ("columns joined by participant: age, group", 3) in rules(imported, "participants.tsv")
 
 
-def tidy() -> pd.DataFrame:
-    rows = [(who, t, *TRIALS[i][t - 1]) for i, who in enumerate(("007", "x")) for t in range(1, 5)]
-    return pd.DataFrame(rows, columns=["subject", "trial", "cue", "key", "rt", "answer"]).astype({"rt": "Int64"})
-
-
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".xlsx", ".parquet", ".csv.gz", ".parquet.gz", ".zip"])
 def test_tidy_tables(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"trials{suffix}"
-    text = tidy().to_csv(index=False, sep="\t" if suffix == ".tsv" else ",").encode()
+    text = tidy_table().to_csv(index=False, sep="\t" if suffix == ".tsv" else ",").encode()
     if suffix == ".xlsx":
-        tidy().to_excel(path, index=False)
+        tidy_table().to_excel(path, index=False)
     elif suffix.startswith(".parquet"):
-        content = tidy().to_parquet(index=False)
+        content = tidy_table().to_parquet(index=False)
         path.write_bytes(gzip.compress(content) if suffix.endswith(".gz") else content)
     elif suffix == ".zip":
         path.write_bytes(zipped({"__MACOSX/._a.csv": b"\0", "raw/a.csv": text, "readme.md": b"hello"}))
@@ -291,7 +286,7 @@ def test_tidy_tables(suffix: str, tmp_path: Path) -> None:
 def test_the_sheet_of_a_workbook_is_named(tmp_path: Path) -> None:
     path = tmp_path / "book.xlsx"
     with pd.ExcelWriter(path) as book:
-        tidy().to_excel(book, sheet_name="trials", index=False)
+        tidy_table().to_excel(book, sheet_name="trials", index=False)
         pd.DataFrame({"note": ["by hand"]}).to_excel(book, sheet_name="notes", index=False)
         pd.DataFrame().to_excel(book, sheet_name="empty")
     assert_expected(import_files(path, sheet="trials"), "key", "answer", ("007", "x"), tmp_path)
@@ -299,7 +294,7 @@ def test_the_sheet_of_a_workbook_is_named(tmp_path: Path) -> None:
 
 def test_rows_and_names_are_chosen(tmp_path: Path) -> None:
     path = tmp_path / "trials.csv"
-    tidy().rename(columns={"subject": "who", "trial": "subject"}).to_csv(path, index=False)
+    tidy_table().rename(columns={"subject": "who", "trial": "subject"}).to_csv(path, index=False)
     imported = import_files(path, subject="who", keep={"cue": ["circle", "square"]}, drop={"subject": 4})
     assert imported.table["subject"].tolist() == ["007"] * 3 + ["x"] * 3
     assert imported.table["subject_in_file"].tolist() == ["1", "2", "3"] * 2
@@ -364,5 +359,5 @@ def test_psychopy_counters_without_a_loop(tmp_path: Path) -> None:
 
 
 def test_the_representation_is_short(tmp_path: Path) -> None:
-    tidy().to_csv(tmp_path / "trials.csv", index=False)
+    tidy_table().to_csv(tmp_path / "trials.csv", index=False)
     assert repr(import_files(tmp_path / "trials.csv")) == "<Imported: 2 people, 8 rows, table>"

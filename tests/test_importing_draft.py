@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +19,6 @@ from holmes_fit.trials.protocols.catalogue import load_protocol, read_protocol
 from holmes_fit.trials.protocols.schema import Protocol
 from holmes_fit.trials.reading import read_cohort
 from holmes_fit.trials.text_tables import printable
-from tests import raw_files
 from tests.fuzzing import EFFORT
 
 
@@ -80,36 +77,6 @@ def test_the_example_of_a_new_study() -> None:
     assert [text.split(":")[0] for text in draft.undecided] == ["features.shape", "features.color"]
     assert '# rt = { column = "rt", min = 0.1, max = 5.0 }' in draft.toml
     assert len(read_cohort(path, protocol).learners) == 8
-
-
-RAW: dict[str, tuple[dict[str, bytes], dict[str, Any]]] = {
-    "jspsych": (
-        {f"{i}.json": json.dumps(raw_files.jspsych_records(i, f"p{i}")).encode() for i in (0, 1)},
-        {"keep": {"task": "response"}},
-    ),
-    "psychopy": ({f"{i}.csv": raw_files.psychopy_csv(i, f"p{i}") for i in (0, 1)}, {"keep": {"loop": "trials_2"}}),
-    "gorilla": ({"task.csv": raw_files.gorilla_csv()}, {}),
-    "labjs": ({f"{i}.csv": raw_files.labjs_csv(i) for i in (0, 1)}, {"keep": {"sender": "Choice"}}),
-    "bids": (
-        {Path(name).name: content for name, content in raw_files.bids_files().items()},
-        {"keep": {"trial_type": "choice"}},
-    ),
-}
-
-
-@pytest.mark.parametrize("kind", RAW)
-def test_imported_tables(kind: str, tmp_path: Path) -> None:
-    files, options = RAW[kind]
-    (tmp_path / "raw").mkdir()
-    for name, content in files.items():
-        (tmp_path / "raw" / name).write_bytes(content)
-    imported = import_files(tmp_path / "raw", **options)
-    assert imported.kind == kind
-    protocol, _ = drafted(imported.table)
-    cohort = read_cohort(imported.write(tmp_path / "out.csv")[0], protocol)
-    assert [learner.choices.tolist() for learner in cohort.learners] == [[0, 1, 1, 0], [1, 0, -1, 1]]
-    assert [learner.observations.outcome.tolist() for learner in cohort.learners] == [[0, 0, 1, 0], [1, 1, 0, 1]]
-    assert list(protocol.features) == ["cue"]
 
 
 def test_words_are_coded() -> None:
@@ -173,6 +140,36 @@ def test_what_is_undecided_is_said() -> None:
     phases = questions(phase=["training"] * 6 + ["test"] * 2 + ["training"] * 6 + ["test"] * 2)
     assert "phase (test, training): kept as it is" in phases
     assert "phase test: if no outcome was shown there" in phases
+
+
+def test_rows_that_are_no_trials_are_passed_over() -> None:
+    """The cues of fixations are empty, and their answers none; practice may look like trials."""
+    rows = pd.DataFrame({"choice": ["go", None, 0, 1], "outcome": [None, None, 1, 0], "tone": [None, None, 0, 1]})
+    rows = rows.assign(sender=["form", "fixation", "trial", "trial"], loop=["practice", "main", "main", "main"])
+    table = pd.concat([rows] * 8, ignore_index=True).assign(subject=["a"] * 16 + ["b"] * 16, trial=[*range(1, 17)] * 2)
+    protocol, draft = drafted(table)
+    assert (protocol.columns.choice, list(protocol.features), protocol.allow_gaps) == ("choice", ["tone"], False)
+    assert draft.undecided[0] == (
+        "rows: 16 with sender form, fixation have neither an outcome nor two answers; they are passed over here; "
+        "if they are no trials, import again and keep only sender trial"
+    )
+    both = drafted(table_of(block=["practice"] * 4 + ["main"] * 12))[1].undecided
+    assert both[0] == "block practice: 4 rows look like practice; if they do not count, import again and drop them"
+
+
+def test_what_was_shown_may_be_called_feedback() -> None:
+    answers, shown = ["L", "R", "-", "R"] * 4, ["L", "L", "R", "-"] * 4
+    protocol, draft = drafted(table_of(choice=None, outcome=None, Response=answers, Feedback=shown, won=[1, 0] * 8))
+    assert (protocol.columns.outcome, protocol.columns.feedback) == ("Feedback", None)
+    assert protocol.outcome.coding == protocol.choice.coding == {"L": 0, "R": 1}
+    assert protocol.outcome.missing == ("-",)
+    assert "outcome: Feedback, as it has the values of the answers, L, R" in draft.reasons
+    assert 'no column with two values has a name such as "outcome"' in questions(outcome=None, correct=[0, 1, 2, 3] * 4)
+
+
+def test_counters_are_no_cues() -> None:
+    row = [i % 8 + 10 for i in range(16)]
+    assert "no cue: row, as it never repeats within a learner, as counters do" in drafted(table_of(row=row))[1].reasons
 
 
 def test_gaps_feedback_and_problems() -> None:

@@ -322,7 +322,8 @@ def _no_cue(guesses: Guesses, column: Column, learner: pd.Series, chosen: Sequen
     """Return why a column is surely no cue; nothing if it may be one."""
     if column in guesses.named("choice") + guesses.named("correct"):
         return "its name says that it is an answer, too"
-    given = column.name in RESERVED or column.name.endswith(IN_FILE) or column in guesses.named("no cue")
+    named = guesses.named("no cue") + guesses.named("trial")
+    given = column.name in RESERVED or column.name.endswith(IN_FILE) or column in named
     if given or COUNTERS.search(column.bare_name) or TECHNICAL.search(column.bare_name):
         return "its name says that it describes the trial, or comes after the choice"
     if len(column.values) > MOST_LEVELS:
