@@ -87,6 +87,9 @@ def psychopy_csv(person: int, participant: str) -> bytes:
     names += ["trials_2.thisRepN", "trials_2.thisTrialN", "trials_2.thisN", "trials_2.thisIndex"]
     names += ["key_resp.keys", "key_resp.rt", "key_resp.corr", "welcome.started", "participant", "session", "date"]
     names += ["expName", "psychopyVersion", "frameRate", ""]
+    if person:  # who missed the first key and stopped early, has other columns in another order
+        names.remove("key_resp.rt")
+        names[-1:] = ["key_resp.rt", "trials_2.thisTrial", ""]
     extra = {"participant": participant, "session": "001", "date": f"2024_Mar_0{person + 1}_1017", "expName": "learn"}
     extra |= {"psychopyVersion": "2022.2.5", "frameRate": "59.94"}
 
@@ -102,7 +105,7 @@ def psychopy_csv(person: int, participant: str) -> bytes:
         rows.append({**row, "key_resp.rt": "" if rt is None else rt / 1000, **extra})
         if i % 2:
             rows.append({**counters("blocks", i // 2), **extra})  # the feedback at the end of a block
-    rows.append(extra)
+    rows.append({**extra, "trials_2.thisTrial": "None"})
     return csv_bytes([names, *([row.get(name, "") for name in names] for row in rows)], encoding="utf-8-sig")
 
 

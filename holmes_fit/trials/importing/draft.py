@@ -2,43 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from holmes_fit._support.errors import plain
 from holmes_fit.trials.cells import number
 from holmes_fit.trials.frames import Frame
-from holmes_fit.trials.importing.guesses import Column, Guesses, columns_of, determines, joint
-from holmes_fit.trials.importing.sheets import IN_FILE, listed
+from holmes_fit.trials.importing.cues import MOST_LEVELS, TECHNICAL, features, quoted, toml_key, zero_and_one
+from holmes_fit.trials.importing.guesses import Column, Guesses, columns_of, joint
+from holmes_fit.trials.importing.sheets import listed
 from holmes_fit.trials.protocols.catalogue import read_protocol
 from holmes_fit.trials.protocols.schema import RESERVED
 
 if TYPE_CHECKING:
     import pandas as pd
 
-MOST_LEVELS = 12
-RARE = 0.05  # a value in fewer rows than that may mark odd trials
 MISSES = ("timeout", "timedout", "timed out", "missed", "miss", "late", "no response", "noresponse", "too slow", "-")
-# What programs write down about the browser, the screen and the time of day.
-TECHNICAL = re.compile(
-    "time(stamp|zone)|date|browser|device|monitor|viewport|screen|framerate|version|useragent|(participant|user)os|schedule"
-)
-COUNTERS = re.compile("this(n|trialn|repn|index)$")
 TESTS = re.compile("test|transfer|generali", re.IGNORECASE)
 PRACTICE = re.compile("pra[cx]ti|warm.?up|demo|example", re.IGNORECASE)
-PRESENCE = (("0", "1"), ("no", "yes"), ("n", "y"), ("false", "true"), ("absent", "present"), ("off", "on"))
-# Pairs of words of which the first one is plainly the 0.
-ZERO_FIRST = (
-    *PRESENCE,
-    ("left", "right"),
-    ("sun", "rain"),
-    ("incorrect", "correct"),
-    ("wrong", "right"),
-    ("low", "high"),
-)
 
 
 @dataclass(frozen=True)
@@ -84,7 +67,7 @@ def draft_protocol(table: Frame, name: str) -> Draft:
     head = f"# A draft, made from a table with {size}. Check every line."
     reasons = _comments("Why it says what it says:", guesses.reasons)
     questions = _comments("What only you can decide:", guesses.undecided)
-    toml = "\n".join([head, *reasons, *questions, "", f"title = {_quoted(name)}", *lines, ""])
+    toml = "\n".join([head, *reasons, *questions, "", f"title = {quoted(name)}", *lines, ""])
     read_protocol(toml, f"{plain(name)}.toml", name)  # which would say what is wrong with it
     return Draft(toml, tuple(guesses.reasons), tuple(guesses.undecided))
 
@@ -135,8 +118,10 @@ def _guessed(guesses: Guesses) -> list[str]:
     lines += [_entry("feedback", feedback)] if feedback else []
     lines += [f"restart = {_names([restart] if restart else [])}", f"optional_covariates = {_names(covariates)}"]
     lines += _codings(guesses, choice, outcome, correct)
-    lines += _coding("feedback", feedback, _pair(feedback.values)) if feedback and len(feedback.values) == 2 else []
-    return [*lines, "", "[features]", *_features(guesses, learner), *_exclusions(guesses)]
+    lines += (
+        _coding("feedback", feedback, zero_and_one(feedback.values)) if feedback and len(feedback.values) == 2 else []
+    )
+    return [*lines, "", "[features]", *features(guesses, learner), *_exclusions(guesses)]
 
 
 def _subject(guesses: Guesses) -> Column | None:
@@ -252,25 +237,18 @@ def _covariates(guesses: Guesses, subject: Column | None) -> list[Column]:
     return found
 
 
-def _pair(values: Sequence[str]) -> tuple[str, str]:
-    """Return two values, the one for 0 first."""
-    lowered = {value.lower(): value for value in values}
-    known = next((pair for pair in ZERO_FIRST if lowered.keys() == set(pair)), None)
-    return (lowered[known[0]], lowered[known[1]]) if known else (values[0], values[-1])
-
-
 def _codings(guesses: Guesses, choice: Column | None, outcome: Column | None, correct: Column | None) -> list[str]:
-    mine = _pair(_answers(choice)) if choice else ("0", "1")
+    mine = zero_and_one(_answers(choice)) if choice else ("0", "1")
     lines = _coding("choice", choice, mine) if choice else []
     if outcome:
-        theirs = _pair(_answers(outcome))
+        theirs = zero_and_one(_answers(outcome))
         if choice and {*theirs} != {*mine}:
             theirs, why, sure = _matched(choice, outcome, correct, mine, theirs)
             told = guesses.reasons if sure else guesses.undecided
             told.append(f"outcome.coding: {plain(theirs[0])} is 0, as {plain(mine[0])} is; {why}")
         lines += _coding("outcome", outcome, theirs)
     elif correct:
-        lines += _coding("correct", correct, _pair(correct.values) if len(correct.values) == 2 else ("0", "1"))
+        lines += _coding("correct", correct, zero_and_one(correct.values) if len(correct.values) == 2 else ("0", "1"))
     return lines
 
 
@@ -280,7 +258,7 @@ def _matched(
     """Return the outcomes in the order of the answers that predict them, why, and whether the data say so."""
     if correct is None or len(correct.values) != 2:
         return theirs, "that is a guess: which answer predicts which outcome?", False
-    right = correct.cells == _pair(correct.values)[1]
+    right = correct.cells == zero_and_one(correct.values)[1]
     together = float(((choice.cells[right] == mine[0]) == (outcome.cells[right] == theirs[0])).mean())
     ordered = theirs if together > 0.5 else (theirs[1], theirs[0])
     return ordered, f"so it is in {max(together, 1 - together):.0%} of the right answers by {plain(correct.name)}", True
@@ -288,81 +266,9 @@ def _matched(
 
 def _coding(role: str, column: Column, pair: tuple[str, str]) -> list[str]:
     missing = [value for value in column.values if value.lower() in MISSES and value not in pair]
-    lines = [] if pair == ("0", "1") else [f"coding = {{ {_key(pair[0])} = 0, {_key(pair[1])} = 1 }}"]
-    lines += [f"missing = [{', '.join(map(_quoted, missing))}]"] if missing else []
+    lines = [] if pair == ("0", "1") else [f"coding = {{ {toml_key(pair[0])} = 0, {toml_key(pair[1])} = 1 }}"]
+    lines += [f"missing = [{', '.join(map(quoted, missing))}]"] if missing else []
     return ["", f"[{role}]", *lines] if lines else []
-
-
-def _features(guesses: Guesses, learner: pd.Series) -> list[str]:
-    """Return a line for each column that is a cue, and commented lines for those that may be one."""
-    times = guesses.named("time")
-    left = [column for column in guesses.left() if column not in times and len(column.values) > 1]
-    chosen: list[Column] = []
-    maybe: list[Column] = []
-    # Two values before more, and short words first: of columns that say the same, the first one is the cue.
-    for column in sorted(left, key=lambda column: (len(column.values) > 2, sum(map(len, column.values)))):
-        if why := _no_cue(guesses, column, learner, chosen):
-            guesses.reasons.append(f"no cue: {plain(column.name)}, as {why}")
-        elif why := _doubtful(column):
-            maybe.append(column)
-            guesses.undecided.append(f"features.{plain(column.name)}: {why}; if it was a cue, take the # away")
-        else:
-            chosen.append(column)
-    cues = [column for column in left if column in chosen]
-    for column in [column for column in cues if len(column.values) == 2 and not _is_presence(column)]:
-        advice = "levels = [...] would make a cue of each, which changes what the parameters mean"
-        guesses.undecided.append(f"features.{plain(column.name)}: two words are one cue here; {advice}")
-    if not chosen:
-        guesses.undecided.append("features: no column looks like a cue; name those that people saw before they chose")
-    lines = [f"{_key(column.name)} = {_feature(column)}" for column in cues]
-    return lines + [f"# {_key(column.name)} = {_feature(column)}" for column in maybe]
-
-
-def _no_cue(guesses: Guesses, column: Column, learner: pd.Series, chosen: Sequence[Column]) -> str:
-    """Return why a column is surely no cue; nothing if it may be one."""
-    if column in guesses.named("choice") + guesses.named("correct"):
-        return "its name says that it is an answer, too"
-    named = guesses.named("no cue") + guesses.named("trial")
-    given = column.name in RESERVED or column.name.endswith(IN_FILE) or column in named
-    if given or COUNTERS.search(column.bare_name) or TECHNICAL.search(column.bare_name):
-        return "its name says that it describes the trial, or comes after the choice"
-    if len(column.values) > MOST_LEVELS:
-        return f"it has {len(column.values):,} values"
-    if any(value is not None and value != round(value) for value in map(number, column.values)):
-        return "it has numbers with decimals, which are amounts"
-    if not column.varies_within(learner):
-        return "it never changes within a learner"
-    if column.is_whole and not column.cells.groupby(learner).apply(lambda cells: cells.duplicated().any()).any():
-        return "it never repeats within a learner, as counters do"
-    for other in chosen:
-        if determines(other.cells, column.cells) and determines(column.cells, other.cells):
-            return f"it says the same as {plain(other.name)}"
-    if len(column.values) > 2 and chosen and determines(joint(chosen, guesses.rows), column.cells):
-        return f"it follows from {listed(other.name for other in chosen)}"
-    return ""
-
-
-def _doubtful(column: Column) -> str:
-    """Return why a column may be no cue; nothing if it looks like one."""
-    if not column.is_filled:
-        return f"it has {int((column.cells == '').sum()):,} empty cells, and a cue cannot be empty"
-    if len(column.values) > 2 and None not in map(number, column.values):
-        return f"it has the numbers {listed(column.values, 4)}, which may be levels of a cue or an amount"
-    share = float(column.cells.value_counts(normalize=True).min())
-    if len(column.values) == 2 and share < RARE:
-        return f"one of its values is in {share:.1%} of the rows only, as if it marked odd trials"
-    return ""
-
-
-def _is_presence(column: Column) -> bool:
-    return tuple(value.lower() for value in _pair(column.values)) in PRESENCE
-
-
-def _feature(column: Column) -> str:
-    if len(column.values) > 2:
-        return f"{{ levels = [{', '.join(map(_quoted, column.values))}] }}"
-    pair = _pair(column.values)
-    return '"binary"' if pair == ("0", "1") else f"{{ coding = {{ {_key(pair[0])} = 0, {_key(pair[1])} = 1 }} }}"
 
 
 def _exclusions(guesses: Guesses) -> list[str]:
@@ -374,7 +280,7 @@ def _exclusions(guesses: Guesses) -> list[str]:
             unit, low, high = ("seconds", 0.1, 5.0) if middle < 50 else ("milliseconds", 100.0, 5000.0)
             why = f"reaction times look like {unit}, half of them below {middle:g}"
             guesses.reasons.append(f"exclusions: none; a rule for {plain(column.name)} is ready below, as {why}")
-            rule = f"# rt = {{ column = {_quoted(column.name)}, min = {low}, max = {high} }}"
+            rule = f"# rt = {{ column = {quoted(column.name)}, min = {low}, max = {high} }}"
             return ["", "# [exclusions]", rule]
     return []
 
@@ -385,17 +291,8 @@ def _comments(title: str, texts: Iterable[str]) -> list[str]:
 
 
 def _entry(role: str, column: Column | None) -> str:
-    return f"{role} = {_quoted(column.name)}" if column else f'# {role} = "..."  # ? see above'
+    return f"{role} = {quoted(column.name)}" if column else f'# {role} = "..."  # ? see above'
 
 
 def _names(columns: Iterable[Column]) -> str:
-    return f"[{', '.join(_quoted(column.name) for column in columns)}]"
-
-
-def _key(text: str) -> str:
-    return text if re.fullmatch("[A-Za-z0-9_-]+", text) else _quoted(text)
-
-
-def _quoted(text: str) -> str:
-    """Return a TOML string; JSON writes them alike."""
-    return json.dumps(text, ensure_ascii=False)
+    return f"[{', '.join(quoted(column.name) for column in columns)}]"
