@@ -245,6 +245,25 @@ def test_members_outside_of_the_archive_are_only_names(tmp_path: Path) -> None:
     assert sorted(each.name for each in tmp_path.rglob("*")) == ["a.zip", "in", "secret.csv"]
 
 
+def test_links_that_lead_out_of_a_folder_are_not_followed(tmp_path: Path) -> None:
+    folder = tmp_path / "raw"
+    (folder / "kept").mkdir(parents=True)
+    (folder / "kept" / "a.csv").write_text("subject,trial\np,1\n", encoding="utf-8")
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret" / "b.csv").write_text("subject,trial\nsecret,1\n", encoding="utf-8")
+    (folder / "b.csv").symlink_to(tmp_path / "secret" / "b.csv")
+    (folder / "more").symlink_to(tmp_path / "secret", target_is_directory=True)
+    imported = import_files(folder)
+    assert imported.table["subject"].tolist() == ["p"]
+    left = [note.rule for note in imported.notes if "left aside" in note.rule]
+    assert left[0].startswith("left aside 1 links that lead out of the folder, such as b.csv")
+    (folder / "kept" / "a.csv").unlink()
+    assert "a folder without such files" in refused(folder)[0]
+    (folder / "same.csv").symlink_to(folder / "kept" / "c.csv")
+    (folder / "kept" / "c.csv").write_text("subject,trial\nq,1\n", encoding="utf-8")
+    assert "the same file more than once" in refused(folder)[0]
+
+
 def test_workbooks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     content = workbook(tmp_path)
     assert "made.xlsx" in refused_file(tmp_path, "made.xlsx", content[:200])

@@ -22,6 +22,11 @@ The files are made by ``tests/raw_files.py``, in the layout that the programs do
 from __future__ import annotations
 
 import json
+import os
+import pty
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pandas as pd
@@ -103,4 +108,28 @@ def test_without_options_the_draft_asks_which_rows_are_trials(
     code, out, _ = run(capsys, "init", "study", "--from", "raw", "--json")
     said = json.loads(out)
     assert said["undecided"][0].startswith(asked)
-    assert code == (0 if raw.startswith("--drop") else 3)  # rows of screens cannot be read as trials, practice can
+    if raw.startswith("--drop"):  # practice can be read as trials
+        assert (code, said["next"][0]) == (0, "cd study")
+        return
+    assert code == 3
+    program, *again = shlex.split(said["next"][0])
+    assert (program, run(capsys, *again)[0]) == ("holmes-fit", 0)
+    code, out, _ = run(capsys, "check", "study/data/trials.csv", "--protocol", "study/protocols/draft.toml")
+    assert code == 0
+    assert "8 trials" in out
+
+
+@pytest.mark.parametrize("raw", ["lab.js CSV"], indirect=True)
+@pytest.mark.parametrize(("answer", "code", "trials"), [("y", 0, 8), ("n", 3, 10)])
+def test_a_terminal_is_asked(raw: str, answer: str, code: int, trials: int) -> None:
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "holmes_fit", "init", "study", "--from", "raw", "--rename", "sender=task"]
+    process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=subprocess.PIPE)
+    os.write(ours, f"{answer}\n".encode())
+    _, err = process.communicate(timeout=300)
+    os.close(theirs)
+    os.close(ours)
+    assert process.returncode == code, err
+    assert b"rows: 2 with task Welcome have neither an outcome nor two answers" in err
+    assert b"keep only those that may be trials? [y/N]: " in err
+    assert len(pd.read_csv("study/data/trials.csv")) == trials

@@ -56,10 +56,14 @@ def init(
 def _from_files(folder: Path, files: list[Path], kind: str, raw: options.RawFiles, say: Output) -> None:
     from holmes_fit.cli.check_text import check_as_text, check_facts, problems_as_text
     from holmes_fit.cli.import_text import import_as_text, import_facts
-    from holmes_fit.trials.importing.study import DRAFT, TABLE, create_study_from
+    from holmes_fit.trials.importing.study import DRAFT, TABLE, create_study_from, draft_of
     from holmes_fit.trials.reading import check_data
 
     imported = raw.read(files, kind)
+    if (draft := draft_of(folder, imported)).trials and say.may_ask():
+        say.note(draft.undecided[0])
+        if typer.confirm("Import again, and keep only those that may be trials?", err=True):
+            imported = (raw := raw.keeping(draft.trials)).read(files, kind)
     draft, written = create_study_from(folder, imported)
     check = check_data(folder / TABLE, folder / DRAFT)
     say.wrote(*written, silently=True)
@@ -71,7 +75,9 @@ def _from_files(folder: Path, files: list[Path], kind: str, raw: options.RawFile
     say.found(f"A new study is in {_named(folder)}, with your data in {TABLE}, and a first protocol in {DRAFT}.")
     if check.problems:
         say.warn(["The first protocol does not read them yet.", *problems_as_text(check)])
-    say.next(f"cd {shlex.quote(str(folder))}", shell("check", TABLE, "--protocol", DRAFT))
+    said = [*files, "--from", imported.kind, *raw.keeping(draft.trials).as_options()]
+    again = [shell("import", *said, "--out", folder / TABLE, "--force")] if draft.trials else []
+    say.next(*again, f"cd {shlex.quote(str(folder))}", shell("check", TABLE, "--protocol", DRAFT))
 
 
 def _named(folder: Path) -> str:

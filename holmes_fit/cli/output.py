@@ -103,6 +103,10 @@ class Output:
         self.note(["Next:", *(f"  {plain(command, limit=500)}" for command in commands)])
         self._next += commands
 
+    def may_ask(self) -> bool:
+        """Whether somebody is there who sees a question and can answer it."""
+        return not (self.as_json or self.quiet) and sys.stdin.isatty() and sys.stdout.isatty()
+
     @property
     def exit_code(self) -> int:
         """The exit code of a command that has done its work."""

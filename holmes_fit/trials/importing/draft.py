@@ -31,6 +31,7 @@ class Draft:
     toml: str
     reasons: tuple[str, ...]
     undecided: tuple[str, ...]
+    trials: dict[str, list[str]]  # if not all rows look like trials: those that do, by the values of a column
 
 
 def draft_protocol(table: Frame, name: str) -> Draft:
@@ -69,7 +70,7 @@ def draft_protocol(table: Frame, name: str) -> Draft:
     questions = _comments("What only you can decide:", guesses.undecided)
     toml = "\n".join([head, *reasons, *questions, "", f"title = {quoted(name)}", *lines, ""])
     read_protocol(toml, f"{plain(name)}.toml", name)  # which would say what is wrong with it
-    return Draft(toml, tuple(guesses.reasons), tuple(guesses.undecided))
+    return Draft(toml, tuple(guesses.reasons), tuple(guesses.undecided), guesses.trials)
 
 
 def _pass_over_other_rows(guesses: Guesses) -> None:
@@ -85,7 +86,7 @@ def _pass_over_other_rows(guesses: Guesses) -> None:
             )
             guesses.undecided.append(f"rows: {seen}; {advice}")
             guesses.columns = {each.name: each.only(rows) for each in guesses.columns.values()}
-            guesses.passed_over = True
+            guesses.trials = {kind.name: trials}
             return
 
 
@@ -150,10 +151,10 @@ def _trial(guesses: Guesses, learner: pd.Series) -> tuple[Column | None, bool]:
         if (order.nunique() == order.size()).all():
             guesses.take("trial", column, "its name says so and no number repeats within a learner")
             gaps = int((order.max() - order.min() >= order.size()).sum())
-            if gaps and not guesses.passed_over:
+            if gaps and not guesses.trials:
                 advice = "true is right only if those trials were never shown"
                 guesses.undecided.append(f"allow_gaps: the numbers of {gaps:,} learners leave trials out; {advice}")
-            return column, gaps > 0 and not guesses.passed_over
+            return column, gaps > 0 and not guesses.trials
     seen = f"the numbers in {listed(column.name for column in whole)} repeat within a person"
     seen = seen if whole else 'no column of whole numbers has a name such as "trial"'
     guesses.undecided.append(f"columns.trial: {seen}; number the trials of each person on from 1")

@@ -110,7 +110,12 @@ class _Opening:
         )
         fitting = [path for path in files if path.suffix.lower() in SUFFIXES]
         aside = [path for path in files if path not in set(fitting)]
-        name = shown_path(folder)
+        name, root = shown_path(folder), folder.resolve()
+        away = [path for path in fitting if not (folder / path).resolve().is_relative_to(root)]
+        fitting = [path for path in fitting if path not in set(away)]
+        if away:
+            seen = f"left aside {len(away):,} links that lead out of the folder, such as {plain(str(away[0]))}"
+            self._findings.note(name, seen)
         if aside:
             self._findings.note(name, f"left aside {len(aside):,} other files, such as {plain(str(aside[0]))}")
         if not fitting:

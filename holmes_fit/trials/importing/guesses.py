@@ -91,7 +91,7 @@ class Guesses:
     reasons: list[str] = field(default_factory=list)
     undecided: list[str] = field(default_factory=list)
     used: set[str] = field(default_factory=set)
-    passed_over: bool = False  # whether there are rows that are not looked at
+    trials: dict[str, list[str]] = field(default_factory=dict)  # the only rows that are looked at, if not all
 
     @property
     def rows(self) -> int:

@@ -15,10 +15,15 @@ TABLE = "data/trials.csv"
 DRAFT = "protocols/draft.toml"
 
 
+def draft_of(folder: str | os.PathLike[str], imported: Imported) -> Draft:
+    """Return the first protocol of a study, which has the name of its folder."""
+    return draft_protocol(imported.table, plain(Path(folder).absolute().name))
+
+
 def create_study_from(folder: str | os.PathLike[str], imported: Imported) -> tuple[Draft, tuple[Path, ...]]:
     """Lay out a study folder with what was imported; return the protocol, and the files that were written."""
     root = Path(folder)
-    draft = draft_protocol(imported.table, plain(root.absolute().name))
+    draft = draft_of(folder, imported)
     written = create_study(root)
     with written_whole(root / DRAFT) as temporary:
         temporary.write_text(draft.toml, encoding="utf-8")
