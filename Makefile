@@ -148,7 +148,8 @@ soak: env ## Show that a thousand fits leave memory as it is
 # FUZZ times as many spoilt files as `make test` reads; another FUZZ_SEED spoils them in other ways.
 fuzz: env ## Spoil the files of every reader, for a long time
 	HOLMES_FIT_FUZZ=$(FUZZ) HOLMES_FIT_FUZZ_SEED=$(FUZZ_SEED) \
-		"$(BIN)/python" -m pytest -n 2 --timeout 7200 tests/test_fuzz_readers.py tests/test_fuzz_runs.py
+		"$(BIN)/python" -m pytest -n 2 --timeout 7200 tests/test_fuzz_readers.py tests/test_fuzz_runs.py \
+		tests/test_importing_bad_input.py tests/test_importing_draft.py tests/test_frames.py
 
 audit: env ## Check versions and licences of all dependencies
 	"$(BIN)/python" -m benchmarks.audit

@@ -14,7 +14,7 @@ from holmes_fit.trials.importing.reading import Imported, import_files
 from holmes_fit.trials.protocols.catalogue import read_protocol
 from holmes_fit.trials.reading import read_cohort
 from tests import raw_files
-from tests.raw_files import EXPECTED, csv_bytes, tidy_table, zipped
+from tests.raw_files import EXPECTED, csv_bytes, tidy_files, tidy_table, zipped
 
 PROTOCOL = """
 [columns]
@@ -289,7 +289,15 @@ def test_the_sheet_of_a_workbook_is_named(tmp_path: Path) -> None:
         tidy_table().to_excel(book, sheet_name="trials", index=False)
         pd.DataFrame({"note": ["by hand"]}).to_excel(book, sheet_name="notes", index=False)
         pd.DataFrame().to_excel(book, sheet_name="empty")
-    assert_expected(import_files(path, sheet="trials"), "key", "answer", ("007", "x"), tmp_path)
+    imported = import_files(path, sheet="trials")
+    assert_expected(imported, "key", "answer", ("007", "x"), tmp_path)
+    assert rules(imported)[0] == ("read sheet trials of trials, notes, empty", None)
+
+
+def test_empty_rows_of_a_workbook_are_said(tmp_path: Path) -> None:
+    imported = import_files(lay(tmp_path, tidy_files("Excel")) / "pilot.xlsx")
+    assert rules(imported)[:2] == [("read sheet trials of trials, empty", None), ("skipped rows without any entry", 3)]
+    assert imported.table["day"].unique().tolist() == ["2024-03-01T00:00:00"]
 
 
 def test_rows_and_names_are_chosen(tmp_path: Path) -> None:

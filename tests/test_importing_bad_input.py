@@ -136,6 +136,10 @@ def test_kinds_that_cannot_be_told(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("subject,trial\na,1\n", encoding="utf-8")
     said = "\n".join(refused([tmp_path / "j.json", tmp_path / "p.csv"]))
     assert "files of several kinds: jspsych: " in said
+    (tmp_path / "both").mkdir()
+    (tmp_path / "both" / "p.json").write_text(json.dumps([ROW]), encoding="utf-8")
+    (tmp_path / "both" / "sub-1_events.tsv").write_bytes(b"onset\tduration\n1\t2\n")
+    assert "files of several kinds: bids: " in refused(tmp_path / "both")[0]
     said = "\n".join(refused([tmp_path / "j.json", tmp_path / "t.csv"]))
     assert "t.csv: saw a table with the columns subject, trial; allowed: files of jspsych, as the others are" in said
 

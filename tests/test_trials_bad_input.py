@@ -290,7 +290,7 @@ def test_a_spreadsheet_is_to_be_saved_as_csv(tmp_path: Path) -> None:
     path = tmp_path / "pilot.xlsx"
     with zipfile.ZipFile(path, "w") as file:
         file.writestr("xl/workbook.xml", "<workbook/>")
-    with pytest.raises(InputError, match=r"saw a binary file.*Save a spreadsheet as CSV"):
+    with pytest.raises(InputError, match=r"saw a binary file.*Save it as CSV, or import it"):
         read_cohort(path, read_protocol(PROTOCOL))
 
 

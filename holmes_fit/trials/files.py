@@ -139,7 +139,8 @@ def _opened(path: Path, name: str, reading: Reading) -> io.TextIOWrapper | None:
         return None
     encoding = _encoding(content)
     if encoding is None:
-        advice = "Save a spreadsheet as CSV." if content.startswith((b"PK", b"\xd0\xcf")) else ""
+        is_packed = content.startswith((b"PK", b"\xd0\xcf", b"\x1f\x8b", b"PAR1"))
+        advice = "Save it as CSV, or import it, as workbooks and archives can be." if is_packed else ""
         reading.problems.add(name, Quoted("a binary file, or a damaged one"), TEXT_NEEDED, advice)
         return None
     if encoding == "cp1252":

@@ -74,6 +74,7 @@ def _of_events(contents: list[Content], findings: Findings) -> list[Content]:
         content
         for content in contents
         if not content.found
+        or content.data.startswith(b"[")  # records of another program
         or (
             (is_events_file(content.name) or content.name.lower() == PARTICIPANTS) and not content.data.startswith(b"{")
         )
@@ -243,7 +244,7 @@ def _sheets_of(content: Content, sheet: str | None, findings: Findings) -> Itera
     data, problems = content.data, findings.problems
     table: pd.DataFrame | None
     if data.startswith(b"PK"):
-        table = read_workbook(data, content.file, sheet, problems)
+        table = read_workbook(data, content.file, sheet, findings)
     elif data.startswith(b"PAR1"):
         table = read_parquet(data, content.file, problems)
     elif data.startswith(b"\xd0\xcf\x11\xe0"):

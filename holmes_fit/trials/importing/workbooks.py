@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from holmes_fit._support.errors import Problems, Quoted, nearest, plain
-from holmes_fit.trials.importing.sheets import as_text, listed
+from holmes_fit.trials.importing.sheets import Findings, as_text, listed
 from holmes_fit.trials.text_tables import tidy_names
 
 if TYPE_CHECKING:
@@ -29,8 +29,9 @@ def check_cells(cells: int, columns: int, file: str, problems: Problems) -> bool
     return fits
 
 
-def read_workbook(data: bytes, file: str, wanted: str | None, problems: Problems) -> pd.DataFrame | None:
+def read_workbook(data: bytes, file: str, wanted: str | None, findings: Findings) -> pd.DataFrame | None:
     """Return the one sheet with content of an Excel file, or the one that is wanted, as text."""
+    problems = findings.problems
     try:
         import openpyxl
     except ImportError:
@@ -53,6 +54,11 @@ def read_workbook(data: bytes, file: str, wanted: str | None, problems: Problems
         seen = Quoted(f"{len(filled)} sheets with content: {listed(filled)}")
         problems.add(file, seen, "one sheet", "Name it by the argument sheet.")
         return None
+    for name, rows in filled.items():
+        if len(sheets) > 1:
+            findings.note(file, f"read sheet {plain(name)} of {listed(sheets)}")
+        if rows[-1][0] > len(rows):
+            findings.note(file, "skipped rows without any entry", rows[-1][0] - len(rows))
     return _table(next(iter(filled.values()), []), file, problems)
 
 
