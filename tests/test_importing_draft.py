@@ -99,6 +99,9 @@ def test_outcomes_with_words_of_their_own_are_matched_by_what_was_right() -> Non
 def test_correct_stands_in_for_an_outcome() -> None:
     protocol, _ = drafted(table_of(outcome=None, accuracy=["True", "False"] * 8))
     assert protocol.columns.correct == "accuracy"
+    codes = drafted(table_of(outcome=None, choice=None, key_press=[65, 76, None, 65] * 4, correct=[1, 0, None, 0] * 4))
+    assert codes[0].columns.choice == "key_press"  # as jsPsych 6 writes keys
+    assert codes[0].choice.coding == {"65": 0, "76": 1}
     assert protocol.correct.coding == {"False": 0, "True": 1}
 
 

@@ -48,7 +48,7 @@ def refused(call: Callable[[], object]) -> str:
 
 FILES = "allowed: a CSV file, several, or a folder; or one DataFrame, not in a list."
 VALUES = "values by parameter, such as {'alpha': 1.0}."
-COHORT = "a cohort. holmes_fit.read_cohort returns one from a CSV."
+COHORT = "a cohort. holmes_fit.read_cohort makes one of files or a DataFrame."
 MOST = 2**31 - 1
 
 CALLS: list[tuple[Callable[[], object], str]] = [

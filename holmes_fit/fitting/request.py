@@ -100,7 +100,7 @@ def request_fit(
     """Check what is asked for. The parameters are those of :func:`holmes_fit.fit`."""
     problems = Problems()
     if not isinstance(cohort, Cohort):
-        problems.add("argument cohort", cohort, "a cohort", "holmes_fit.read_cohort returns one from a CSV.")
+        problems.add("argument cohort", cohort, "a cohort", "holmes_fit.read_cohort makes one of files or a DataFrame.")
     if fix is not None and not isinstance(fix, Mapping):
         problems.add("argument fix", fix, "values by the names of parameters, such as {'lapse': 0.02}")
     check_kind("observer", observer, Observer | None, "an Observer", problems)

@@ -160,7 +160,7 @@ def trace_cohort(
     is_named = check_kind("values", values, Mapping | None, "values by parameter, such as {'alpha': 1.0}", problems)
     check_kind("observer", observer, Observer | None, "an Observer", problems)
     if not isinstance(cohort, Cohort):
-        problems.add("argument cohort", cohort, "a cohort", "holmes_fit.read_cohort returns one from a CSV.")
+        problems.add("argument cohort", cohort, "a cohort", "holmes_fit.read_cohort makes one of files or a DataFrame.")
     chosen, complete = _checked(model, dict(values or {}) if is_named else {}, replicates, seed, problems)
     p_hat = np.empty((len(cohort.trials), replicates))
     for done, learner in enumerate(cohort.learners, start=1):

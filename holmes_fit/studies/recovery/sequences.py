@@ -42,7 +42,7 @@ class Copied:
 
     def __post_init__(self) -> None:
         if not isinstance(self.cohort, Cohort):
-            advice = "holmes_fit.read_cohort returns one from a CSV."
+            advice = "holmes_fit.read_cohort makes one of files or a DataFrame."
             raise InputError([Problem("argument like", shown(self.cohort), "a cohort", advice)])
 
     @property
