@@ -141,6 +141,12 @@ def test_what_is_no_table_of_trials(table: Any, said: str) -> None:
     assert_clear(error.value)
 
 
+def test_a_table_has_no_name_to_make_a_column_of() -> None:
+    protocol = read_protocol('[new_columns]\nsubject = { file_name = true }\n[features]\ntone = "binary"')
+    with pytest.raises(InputError, match=r"data \(DataFrame, rows from 0\): saw ''; allowed: a file with a name"):
+        read_cohort(frame().drop(columns="subject"), protocol)
+
+
 def test_only_arrow_needs_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
     other = streamed(frame())
     monkeypatch.setitem(sys.modules, "pyarrow", None)

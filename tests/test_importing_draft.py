@@ -151,13 +151,29 @@ def test_rows_that_are_no_trials_are_passed_over() -> None:
     rows = rows.assign(sender=["form", "fixation", "trial", "trial"], loop=["practice", "main", "main", "main"])
     table = pd.concat([rows] * 8, ignore_index=True).assign(subject=["a"] * 16 + ["b"] * 16, trial=[*range(1, 17)] * 2)
     protocol, draft = drafted(table)
-    assert (protocol.columns.choice, list(protocol.features), protocol.allow_gaps) == ("choice", ["tone"], False)
+    assert (protocol.columns.choice, list(protocol.features), protocol.allow_gaps) == ("choice", ["tone"], True)
     assert draft.undecided[0] == (
-        "rows: 16 with sender form, fixation have neither an outcome nor two answers; they are passed over here; "
-        "if they are no trials, import again and keep only sender trial"
+        "rows: 16 with sender form, fixation have neither an outcome nor two answers; they are left out as no trials, "
+        "by keep.sender"
     )
-    both = drafted(table_of(block=["practice"] * 4 + ["main"] * 12))[1].undecided
-    assert both[0] == "block practice: 4 rows look like practice; if they do not count, import again and drop them"
+    cohort = read_cohort(table, protocol)
+    assert len(cohort.trials) == 16
+    assert draft_protocol(table, "mine", all_rows=True).undecided[1].startswith("columns.choice: choice has 3 values")
+    both = draft_protocol(table_of(block=["practice"] * 4 + ["main"] * 12), "mine")
+    asked = "block practice: 4 rows look like practice; if they do not count, take the # away before drop.block"
+    assert both.undecided[0] == asked
+    assert '# [rows]\n# drop.block = ["practice"]\n' in both.toml
+    without = read_protocol(both.toml.replace("# [rows]\n# drop", "[rows]\ndrop"))
+    assert without.rows.drop["block"].values == ("practice",)
+
+
+@pytest.mark.parametrize(("kinds", "trials"), [(["", "", "", "rest"], [""]), (["", "a", "a", "rest"], ["", "a"])])
+def test_rows_without_a_kind_may_be_trials(kinds: list[str], trials: list[str]) -> None:
+    answers = {"choice": [0, 1, 1, None] * 4, "outcome": [0, 1, 0, None] * 4}
+    table = table_of(trial_type=kinds * 4, **answers)
+    protocol, draft = drafted(table)
+    assert draft.trials == {"trial_type": trials}
+    assert len(read_cohort(table, protocol).trials) == 12
 
 
 def test_what_was_shown_may_be_called_feedback() -> None:

@@ -24,7 +24,6 @@ from __future__ import annotations
 import json
 import os
 import pty
-import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -90,38 +89,28 @@ def test_the_whole_way(raw: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("raw", "asked"),
+    ("raw", "asked", "trials"),
     [
-        ("jsPsych JSON", "rows: 8 with trial_type html-keyboard-response have neither an outcome nor two answers; "),
-        ("PsychoPy", "loop practice: 2 rows look like practice; if they do not count, import again and drop them"),
-        (
-            "lab.js CSV",
-            "rows: 2 with sender Welcome have neither an outcome nor two answers; they are passed over here",
-        ),
-        ("BIDS", "rows: 8 with trial_type feedback have neither an outcome nor two answers; they are passed over here"),
+        ("jsPsych JSON", "rows: 8 with trial_type html-keyboard-response have neither an outcome nor two answers; ", 8),
+        ("lab.js CSV", "rows: 2 with sender Welcome have neither an outcome nor two answers; they are left out", 8),
+        ("BIDS", "rows: 8 with trial_type feedback have neither an outcome nor two answers; they are left out", 8),
+        ("PsychoPy", "loop practice: 2 rows look like practice; if they do not count, take the # away before", 10),
     ],
     indirect=["raw"],
 )
-def test_without_options_the_draft_asks_which_rows_are_trials(
-    raw: str, asked: str, capsys: pytest.CaptureFixture[str]
+def test_without_options_the_draft_says_which_rows_are_trials(
+    raw: str, asked: str, trials: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, out, _ = run(capsys, "init", "study", "--from", "raw", "--json")
     said = json.loads(out)
+    assert (code, said["problems"]) == (0, [])
     assert said["undecided"][0].startswith(asked)
-    if raw.startswith("--drop"):  # practice can be read as trials
-        assert (code, said["next"][0]) == (0, "cd study")
-        return
-    assert code == 3
-    program, *again = shlex.split(said["next"][0])
-    assert (program, run(capsys, *again)[0]) == ("holmes-fit", 0)
-    code, out, _ = run(capsys, "check", "study/data/trials.csv", "--protocol", "study/protocols/draft.toml")
-    assert code == 0
-    assert "8 trials" in out
+    assert said["check"]["groups"][0]["trials"] == trials
 
 
 @pytest.mark.parametrize("raw", ["lab.js CSV"], indirect=True)
-@pytest.mark.parametrize(("answer", "code", "trials"), [("y", 0, 8), ("n", 3, 10)])
-def test_a_terminal_is_asked(raw: str, answer: str, code: int, trials: int) -> None:
+@pytest.mark.parametrize(("answer", "code"), [("", 0), ("n", 3)])
+def test_a_terminal_is_asked(raw: str, answer: str, code: int) -> None:
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "holmes_fit", "init", "study", "--from", "raw", "--rename", "sender=task"]
     process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=subprocess.PIPE)
@@ -131,5 +120,5 @@ def test_a_terminal_is_asked(raw: str, answer: str, code: int, trials: int) -> N
     os.close(ours)
     assert process.returncode == code, err
     assert b"rows: 2 with task Welcome have neither an outcome nor two answers" in err
-    assert b"keep only those that may be trials? [y/N]: " in err
-    assert len(pd.read_csv("study/data/trials.csv")) == trials
+    assert b"Leave those rows out? [Y/n]: " in err
+    assert ("keep.task" in Path("study/protocols/draft.toml").read_text(encoding="utf-8")) == (code == 0)

@@ -56,15 +56,17 @@ def init(
 def _from_files(folder: Path, files: list[Path], kind: str, raw: options.RawFiles, say: Output) -> None:
     from holmes_fit.cli.check_text import check_as_text, check_facts, problems_as_text
     from holmes_fit.cli.import_text import import_as_text, import_facts
-    from holmes_fit.trials.importing.study import DRAFT, TABLE, create_study_from, draft_of
+    from holmes_fit.trials.importing.draft import draft_protocol
+    from holmes_fit.trials.importing.study import DRAFT, TABLE, create_study_from
     from holmes_fit.trials.reading import check_data
 
-    imported = raw.read(files, kind)
-    if (draft := draft_of(folder, imported)).trials and say.may_ask():
+    imported, name = raw.read(files, kind), plain(folder.absolute().name)
+    draft = draft_protocol(imported.table, name)
+    if draft.trials and say.may_ask():
         say.note(draft.undecided[0])
-        if typer.confirm("Import again, and keep only those that may be trials?", err=True):
-            imported = (raw := raw.keeping(draft.trials)).read(files, kind)
-    draft, written = create_study_from(folder, imported)
+        if not typer.confirm("Leave those rows out?", default=True, err=True):
+            draft = draft_protocol(imported.table, name, all_rows=True)
+    written = create_study_from(folder, imported, draft)
     check = check_data(folder / TABLE, folder / DRAFT)
     say.wrote(*written, silently=True)
     questions = ["What only you can decide", *(f"  {plain(each, limit=1000)}" for each in draft.undecided), ""]
@@ -75,9 +77,7 @@ def _from_files(folder: Path, files: list[Path], kind: str, raw: options.RawFile
     say.found(f"A new study is in {_named(folder)}, with your data in {TABLE}, and a first protocol in {DRAFT}.")
     if check.problems:
         say.warn(["The first protocol does not read them yet.", *problems_as_text(check)])
-    said = [*files, "--from", imported.kind, *raw.keeping(draft.trials).as_options()]
-    again = [shell("import", *said, "--out", folder / TABLE, "--force")] if draft.trials else []
-    say.next(*again, f"cd {shlex.quote(str(folder))}", shell("check", TABLE, "--protocol", DRAFT))
+    say.next(f"cd {shlex.quote(str(folder))}", shell("check", TABLE, "--protocol", DRAFT))
 
 
 def _named(folder: Path) -> str:

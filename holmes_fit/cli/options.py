@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import csv
-import io
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -172,22 +171,6 @@ class RawFiles(Options):
     rename: Annotated[list[str] | None, option("OLD=NEW", "A new name of a column; can be repeated.")] = None
     sheet: Annotated[str | None, option("NAME", "The sheet of a workbook that has several.")] = None
 
-    def keeping(self, values: Mapping[str, Iterable[str]]) -> RawFiles:
-        """Return the same, but only for rows with some values of columns, which are called by their new names."""
-        old_names = {new.strip(): old.strip() for old, _, new in (each.partition("=") for each in self.rename or ())}
-        chosen = [f"{old_names.get(name, name)}={_in_csv(each)}" for name, each in values.items()]
-        return replace(self, keep=[*(self.keep or ()), *chosen])
-
-    def as_options(self) -> list[str]:
-        """Return what was given, as one types it."""
-        options = [(f"--{name}", value) for name, value in asdict(self).items() if value is not None]
-        return [
-            text
-            for name, value in options
-            for each in ([value] if isinstance(value, str) else value)
-            for text in (name, each)
-        ]
-
     def read(self, paths: list[Path], kind: str) -> Imported:
         """Import files as the options say."""
         from holmes_fit.trials.importing.reading import import_files
@@ -202,12 +185,6 @@ class RawFiles(Options):
         problems.raise_if_any()
         names = dict(new_names)
         return import_files(paths, kind, keep=keep, drop=drop, subject=self.subject, rename=names, sheet=self.sheet)
-
-
-def _in_csv(values: Iterable[str]) -> str:
-    line = io.StringIO()
-    csv.writer(line, lineterminator="").writerow(values)
-    return line.getvalue()
 
 
 def _values(texts: Sequence[str], option: str, problems: Problems) -> dict[str, list[str]]:

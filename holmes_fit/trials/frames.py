@@ -61,7 +61,8 @@ def read_frame(frame: Frame, argument: str, problems: Problems) -> TextTable:
     if table.empty or len(set(names)) < len(names):
         return TableBuilder().table()
     columns = {name: _column(table.iloc[:, i]) for i, name in enumerate(names)}
-    return TextTable((place,), np.zeros(len(table), np.int32), np.arange(len(table), dtype=np.int32), columns)
+    file, row = np.zeros(len(table), np.int32), np.arange(len(table), dtype=np.int32)
+    return TextTable((place,), file, row, columns, stems=("",))
 
 
 def _of_arrow(frame: ArrowTable, place: str, problems: Problems) -> pd.DataFrame | None:

@@ -34,7 +34,7 @@ class Draft:
     trials: dict[str, list[str]]  # if not all rows look like trials: those that do, by the values of a column
 
 
-def draft_protocol(table: Frame, name: str) -> Draft:
+def draft_protocol(table: Frame, name: str, *, all_rows: bool = False) -> Draft:
     """Write a protocol for a tidy table, with a reason for each guess and a list of what nobody but you can know.
 
     Parameters
@@ -43,6 +43,8 @@ def draft_protocol(table: Frame, name: str) -> Draft:
         A DataFrame with one row a trial, such as ``import_files(...).table``.
     name
         The name of the protocol.
+    all_rows
+        Whether all rows are trials. Otherwise, rows of a kind without outcomes and answers are left out.
 
     Raises
     ------
@@ -62,9 +64,10 @@ def draft_protocol(table: Frame, name: str) -> Draft:
     """
     guesses = Guesses({column.name: column for column in columns_of(table)})
     size = f"{guesses.rows:,} rows and {len(guesses.columns):,} columns"
-    _pass_over_other_rows(guesses)
-    _ask_about_practice(guesses)
-    lines = _guessed(guesses)
+    if not all_rows:
+        _pass_over_other_rows(guesses)
+    rows = _rows(guesses)
+    lines = [*_guessed(guesses), *rows]
     head = f"# A draft, made from a table with {size}. Check every line."
     reasons = _comments("Why it says what it says:", guesses.reasons)
     questions = _comments("What only you can decide:", guesses.undecided)
@@ -75,16 +78,13 @@ def draft_protocol(table: Frame, name: str) -> Draft:
 
 def _pass_over_other_rows(guesses: Guesses) -> None:
     """Guess from the rows of trials, where a column such as ``trial_type`` tells them from fixations and forms."""
-    for kind in [column for column in guesses.named("kind") if 1 < len(column.values) <= MOST_LEVELS]:
+    for kind in [column for column in guesses.named("kind") if 0 < len(column.values) <= MOST_LEVELS]:
         trials = [value for value in kind.cells.unique() if _may_be_trials(guesses, kind.cells == value)]
         rows, name = kind.cells.isin(trials), plain(kind.name)
         if trials and not rows.all():
             others = listed(kind.cells[~rows].unique())
             seen = f"{int((~rows).sum()):,} with {name} {others} have neither an outcome nor two answers"
-            advice = (
-                f"they are passed over here; if they are no trials, import again and keep only {name} {listed(trials)}"
-            )
-            guesses.undecided.append(f"rows: {seen}; {advice}")
+            guesses.undecided.append(f"rows: {seen}; they are left out as no trials, by keep.{name}")
             guesses.columns = {each.name: each.only(rows) for each in guesses.columns.values()}
             guesses.trials = {kind.name: trials}
             return
@@ -151,10 +151,12 @@ def _trial(guesses: Guesses, learner: pd.Series) -> tuple[Column | None, bool]:
         if (order.nunique() == order.size()).all():
             guesses.take("trial", column, "its name says so and no number repeats within a learner")
             gaps = int((order.max() - order.min() >= order.size()).sum())
-            if gaps and not guesses.trials:
+            if gaps and guesses.trials:
+                guesses.reasons.append("allow_gaps: rows that are left out lie between the trials")
+            elif gaps:
                 advice = "true is right only if those trials were never shown"
                 guesses.undecided.append(f"allow_gaps: the numbers of {gaps:,} learners leave trials out; {advice}")
-            return column, gaps > 0 and not guesses.trials
+            return column, gaps > 0
     seen = f"the numbers in {listed(column.name for column in whole)} repeat within a person"
     seen = seen if whole else 'no column of whole numbers has a name such as "trial"'
     guesses.undecided.append(f"columns.trial: {seen}; number the trials of each person on from 1")
@@ -177,13 +179,21 @@ def _set_stretches_apart(guesses: Guesses, person: pd.Series) -> None:
             guesses.undecided.append(f"{name} {listed(tests)}: {advice}")
 
 
-def _ask_about_practice(guesses: Guesses) -> None:
+def _rows(guesses: Guesses) -> list[str]:
+    """Return the rule by which only trials are kept, and commented ones for what looks like practice."""
+    lines = []
+    for name, values in guesses.trials.items():
+        words = f"[{', '.join(quoted(value) for value in values if value)}]"
+        lines.append(f"keep.{toml_key(name)} = {f'{{ values = {words}, empty = true }}' if '' in values else words}")
+    head = "[rows]" if lines else "# [rows]"
     for column in [column for column in guesses.columns.values() if 1 < len(column.values) <= MOST_LEVELS]:
         practice = [value for value in column.values if PRACTICE.search(value)]
         if 0 < len(practice) < len(column.values):
-            n = int(column.cells.isin(practice).sum())
-            asked = f"{n:,} rows look like practice; if they do not count, import again and drop them"
-            guesses.undecided.append(f"{plain(column.name)} {listed(practice)}: {asked}")
+            n, name = int(column.cells.isin(practice).sum()), plain(column.name)
+            advice = f"if they do not count, take the # away before drop.{name}"
+            guesses.undecided.append(f"{name} {listed(practice)}: {n:,} rows look like practice; {advice}")
+            lines.append(f"# drop.{toml_key(column.name)} = [{', '.join(map(quoted, practice))}]")
+    return ["", head, *lines] if lines else []
 
 
 def _answers(column: Column) -> list[str]:
