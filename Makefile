@@ -111,12 +111,12 @@ replicate: env ## Reproduce the paper, as written and as published
 # `make coverage TASKS="compositional_3 weather_prediction"` does some of the tasks.
 TASKS ?=
 coverage: env ## See whether people's posteriors and evidences mean what they say
-	"$(BIN)/python" -m benchmarks.coverage runs/coverage $(if $(TASKS),--only $(TASKS))
+	"$(BIN)/python" -m benchmarks.coverage runs/coverage $(TASKS)
 
 # Takes some four hours on two cores; what is done is kept in reports/pooling/calibration, and the same command goes on.
 # `make calibration TASKS=compositional_3` does one of the tasks.
 calibration: env ## Simulate groups and mixtures, and see whether pooling tells the truth about them
-	"$(BIN)/python" -m benchmarks.group_calibration $(if $(TASKS),--only $(TASKS))
+	"$(BIN)/python" -m benchmarks.group_calibration $(TASKS)
 
 searches: env ## Set the optimisers beside a dense grid
 	"$(BIN)/python" -m benchmarks.search runs/search

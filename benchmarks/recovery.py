@@ -38,8 +38,8 @@ from holmes_fit.studies.recovery.estimates import people_table, recovery_table
 from holmes_fit.studies.recovery.findings import in_words
 from holmes_fit.studies.recovery.results import Recovery
 from holmes_fit.studies.recovery.setup import set_up_recovery
-from holmes_fit.studies.recovery.statistics import RESAMPLES, correlation, percentiles
 from holmes_fit.studies.recovery.study import recover
+from holmes_fit.studies.statistics import RESAMPLES, correlation, percentiles
 from holmes_fit.trials.cohorts import Learner
 
 SEED = 7

@@ -41,9 +41,9 @@ from holmes_fit.studies.recovery.power import POWER, RULES
 from holmes_fit.studies.recovery.results import Recovery, read_recovery
 from holmes_fit.studies.recovery.sequences import Generated, simulate_people
 from holmes_fit.studies.recovery.setup import set_up_recovery
-from holmes_fit.studies.recovery.statistics import Estimate
 from holmes_fit.studies.recovery.study import recover
 from holmes_fit.studies.recovery.truths import draw_truths, follows_prior
+from holmes_fit.studies.statistics import Estimate
 from holmes_fit.trials.cohorts import Cohort, build_cohort
 from holmes_fit.trials.protocols.catalogue import load_protocol
 from tests.small_fits import OBSERVER, people, small_preset

@@ -12,12 +12,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from holmes_fit._support.uniformity import chi_square_p, ecdf_p, rank_of
+from holmes_fit._support.uniformity import rank_of
 from holmes_fit.fitting.cohort import Fits
 from holmes_fit.models.filters.draws import stream_key
 from holmes_fit.runs.fitted import FittedRun
 from holmes_fit.runs.schema import of
 from holmes_fit.studies.recovery.truths import Truth
+from holmes_fit.studies.statistics import rank_tests
 
 SBC = of("sbc.csv").columns
 SUMMARY = of("sbc_summary.csv").columns
@@ -54,17 +55,13 @@ def sbc_summary(ranks: pd.DataFrame, follows_prior: Mapping[str, bool] | None = 
     """
     rows = []
     for (level, model), of_model in ranks.groupby(["level", "model"], sort=False):
-        parameters = of_model["parameter"].nunique()
-        can_be_tested = follows_prior is None or follows_prior.get(str(model), True)
+        is_tested = follows_prior is None or follows_prior.get(str(model), True)
+        least = FALSE_ALARMS / (2 * of_model["parameter"].nunique())
         for parameter, own in of_model.groupby("parameter", sort=False):
-            p_values = (np.nan, np.nan)
-            if not can_be_tested:
-                verdict = NO_TEST
-            elif len(own) < FEWEST:
-                verdict = TOO_FEW
-            else:
-                drawn, values = int(own["n_draws"].iloc[0]), own["rank"].to_numpy(dtype=np.int64)
-                p_values = chi_square_p(values, drawn), ecdf_p(values, drawn)
-                verdict = FAILS if 2 * parameters * min(p_values) < FALSE_ALARMS else PASSES
-            rows.append((level, model, parameter, len(own), *p_values, verdict))
+            row = {"level": level, "model": model, "parameter": parameter, "n": len(own)}
+            if not is_tested or len(own) < FEWEST:
+                rows.append(row | {"verdict": TOO_FEW if is_tested else NO_TEST})
+                continue
+            tests = rank_tests(own["rank"].to_numpy(dtype=np.int64), int(own["n_draws"].iloc[0]))
+            rows.append(row | tests | {"verdict": FAILS if min(tests.values()) < least else PASSES})
     return pd.DataFrame(rows, columns=list(SUMMARY))

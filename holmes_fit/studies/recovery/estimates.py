@@ -18,7 +18,8 @@ from holmes_fit.fitting.cohort import Fits
 from holmes_fit.models.filters.draws import stream_key
 from holmes_fit.models.parameters import Parameter
 from holmes_fit.runs.schema import of
-from holmes_fit.studies.recovery.statistics import (
+from holmes_fit.studies.recovery.truths import Truth
+from holmes_fit.studies.statistics import (
     NOTHING,
     Estimate,
     bias,
@@ -28,7 +29,6 @@ from holmes_fit.studies.recovery.statistics import (
     rmse,
     share,
 )
-from holmes_fit.studies.recovery.truths import Truth
 
 ESTIMATORS = ("ml", "map", "mean", "pooled")
 WITH_INTERVALS = {"mean": "covered", "pooled": "pooled_covered"}

@@ -14,7 +14,7 @@ from holmes_fit.studies.recovery.estimates import measure_of
 from holmes_fit.studies.recovery.pooled import pooling_notes
 from holmes_fit.studies.recovery.power import RULES
 from holmes_fit.studies.recovery.results import Recovery
-from holmes_fit.studies.recovery.statistics import Estimate
+from holmes_fit.studies.statistics import Estimate
 
 CRITERIA = {"evidence": "their own evidence", "pooled": "the mixture of everyone"}
 ENOUGH_POWER = 0.8
