@@ -16,7 +16,6 @@ Run with ``python -m benchmarks.pooling``; nothing else should be running. ``--o
 
 from __future__ import annotations
 
-import argparse
 import logging
 import shutil
 import tempfile
@@ -38,6 +37,7 @@ from pytensor.graph.basic import Apply
 from pytensor.graph.op import Op
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from benchmarks import command
 from benchmarks.whole_way import call
 from holmes_fit.fitting.cohort import fit
 from holmes_fit.groups.pooling.density import Density, GroupTerm
@@ -226,13 +226,7 @@ def differences(way: str, posterior: Any, reference: Any) -> pd.DataFrame:
     return table
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only-times", action="store_true")
-    parser.add_argument("--keep", type=Path)
-    parser.add_argument("--rounds", type=int, default=ROUNDS)
-    parser.add_argument("--model", default="holmes")
-    given = parser.parse_args()
+def main(only_times: bool = False, keep: Path | None = None, rounds: int = ROUNDS, model: str = "holmes") -> None:
     logging.getLogger("pymc").setLevel(logging.ERROR)
     tables = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -241,17 +235,17 @@ def main() -> None:
         tables["seconds"] = pd.concat([time_commands(run, people) for people, run in runs.items()], ignore_index=True)
         print(tables["seconds"].to_string(index=False), "\n", flush=True)
         print(both_commands(tables["seconds"]).to_string(index=False), "\n", flush=True)
-        if not given.only_times:
+        if not only_times:
             with threadpool_limits(1):
-                lattices = load_lattices(read_run(runs[max(sizes)]), given.model)
-                tables["speeds"], tables["same_posterior"] = compare(lattices, given.rounds)
+                lattices = load_lattices(read_run(runs[max(sizes)]), model)
+                tables["speeds"], tables["same_posterior"] = compare(lattices, rounds)
             print(tables["speeds"].round(3).to_string(index=False), f"\nwanted: {WANTED:g} times\n")
             print(tables["same_posterior"].round(3).to_string(index=False))
-    if given.keep is not None:
-        given.keep.mkdir(parents=True, exist_ok=True)
+    if keep is not None:
+        keep.mkdir(parents=True, exist_ok=True)
         for name, table in tables.items():
-            table.to_csv(given.keep / f"{name}.csv", index=False)
+            table.to_csv(keep / f"{name}.csv", index=False)
 
 
 if __name__ == "__main__":
-    main()
+    command(main)
