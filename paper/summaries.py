@@ -6,7 +6,7 @@ seeds. ``difference`` is HOLMES minus flat, unit by unit: both models saw the sa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -68,18 +68,7 @@ def load_data(run: Run, jobs: dict[str, Job], study: Study, reading: Reading) ->
 
 def summarise(study: Study, data: Data, resamples: int) -> pd.DataFrame:
     """Return the summary of a study: task, model, metric, value, se, sd, n, low, high."""
-    lines: Iterable[Line]
-    if study == "backward":
-        lines = _backward(data.runs["compositional"])
-    elif study == "forward":
-        lines = _forward(data.runs["shape_color"], data.trials, resamples)
-    elif study == "conditioning":
-        lines = _by_unit(data.runs["conditioning"], "conditioning", CONDITIONING, "seed")
-    elif study == "ablation":
-        lines = _ablation(data.runs["compositional_ablation"], data.runs["shape_color_ablation"])
-    else:
-        lines = _sweep(data.runs["compositional"], data.runs["shape_color_sweep"])
-    return pd.DataFrame(list(lines)).assign(study=study)[["study", *Line._fields]]
+    return pd.DataFrame(list(LINES[study](data, resamples))).assign(study=study)[["study", *Line._fields]]
 
 
 def unit_means(runs: pd.DataFrame, metric: str, unit: str) -> pd.DataFrame:
@@ -106,7 +95,8 @@ def _by_unit(runs: pd.DataFrame, task: str, metrics: Iterable[str], unit: str) -
             yield Line(task, str(model), metric, *mean_estimate(values.to_numpy()))
 
 
-def _backward(runs: pd.DataFrame) -> Iterator[Line]:
+def _backward(data: Data, resamples: int) -> Iterator[Line]:
+    runs = data.runs["compositional"]
     for n_levels in range(2, 6):
         top = top_level(runs, n_levels)
         task = f"{n_levels}-level"
@@ -150,11 +140,11 @@ def _between_columns(cells: np.ndarray) -> float:
     return float(np.sqrt(max(0.0, between)))
 
 
-def _forward(runs: pd.DataFrame, trials: pd.DataFrame, resamples: int) -> Iterator[Line]:
+def _forward(data: Data, resamples: int) -> Iterator[Line]:
     for protocol, task in LENGTH.items():
-        yield from _by_unit(runs[runs["protocol"] == protocol], task, FORWARD, "seed")
+        yield from _by_unit(picked(data.runs["shape_color"], protocol=protocol), task, FORWARD, "seed")
         for model in ("flat", "holmes"):
-            p_hat, rewarded = exposures(trials, protocol, model)
+            p_hat, rewarded = exposures(data.trials, protocol, model)
             interval = bootstrap_over_units(auc, (p_hat, rewarded), resamples, f"{protocol} {model}")
             sd = interval.se * np.sqrt(len(p_hat))
             yield Line(task, model, "auc", interval.value, interval.se, sd, len(p_hat), interval.low, interval.high)
@@ -162,7 +152,7 @@ def _forward(runs: pd.DataFrame, trials: pd.DataFrame, resamples: int) -> Iterat
 
 def exposures(trials: pd.DataFrame, protocol: str, model: str) -> tuple[np.ndarray, np.ndarray]:
     """Return predictions at the first exposures, seeds x trials, and whether the shape was the rewarded one."""
-    rows = trials[(trials["protocol"] == protocol) & (trials["model"] == model)].sort_values(["seed", "trial"])
+    rows = picked(trials, protocol=protocol, model=model).sort_values(["seed", "trial"])
     n_seeds = rows["seed"].nunique()
     return rows["p_hat"].to_numpy().reshape(n_seeds, -1), (rows["outcome"] == 1).to_numpy().reshape(n_seeds, -1)
 
@@ -186,13 +176,19 @@ def conditioning_tests(runs: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _ablation(compositional: pd.DataFrame, shape_color: pd.DataFrame) -> Iterator[Line]:
+def _conditioning(data: Data, resamples: int) -> Iterator[Line]:
+    return _by_unit(data.runs["conditioning"], "conditioning", CONDITIONING, "seed")
+
+
+def _ablation(data: Data, resamples: int) -> Iterator[Line]:
     for n_levels in range(2, 6):
-        yield from _by_unit(top_level(compositional, n_levels), f"{n_levels}-level", ("recall", "entropy"), "point")
-    yield from _by_unit(shape_color, LENGTH[LONG], ("accuracy", "separation"), "seed")
+        top = top_level(data.runs["compositional_ablation"], n_levels)
+        yield from _by_unit(top, f"{n_levels}-level", ("recall", "entropy"), "point")
+    yield from _by_unit(data.runs["shape_color_ablation"], LENGTH[LONG], ("accuracy", "separation"), "seed")
 
 
-def _sweep(compositional: pd.DataFrame, shape_color: pd.DataFrame) -> Iterator[Line]:
+def _sweep(data: Data, resamples: int) -> Iterator[Line]:
+    compositional, shape_color = data.runs["compositional"], data.runs["shape_color_sweep"]
     deep = compositional[compositional["protocol"] != "compositional_2"]
     averages = {"2 to 5 levels": sweep_means(highest_levels(compositional)), "3 to 5, all": sweep_means(deep)}
     for (name, backward), metric in product(averages.items(), ("entropy", "recall")):
@@ -205,6 +201,15 @@ def _sweep(compositional: pd.DataFrame, shape_color: pd.DataFrame) -> Iterator[L
     for metric in ("accuracy", "separation"):
         favours = unit_means(shape_color, metric, "point")[DIFFERENCE].to_numpy() > 0
         yield Line(task, DIFFERENCE, f"{metric}_share", *share_estimate(favours))
+
+
+LINES: dict[Study, Callable[[Data, int], Iterator[Line]]] = {
+    "backward": _backward,
+    "forward": _forward,
+    "conditioning": _conditioning,
+    "ablation": _ablation,
+    "sweep": _sweep,
+}
 
 
 def highest_levels(compositional: pd.DataFrame) -> pd.DataFrame:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import TYPE_CHECKING
+
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
-from matplotlib.figure import FigureBase
 
 from holmes_fit.reporting.style import INK, NO_OUTCOME, OUTCOME, PALE, RULE
 from paper.figures.parts import (
     LEVELS,
     MODEL_COLORS,
+    Panel,
+    Rows,
     bar,
     bars,
     bars_of_pair,
@@ -19,58 +23,80 @@ from paper.figures.parts import (
     empty,
     legend_of_pair,
     lines_by_level,
-    regression,
-    titled,
+    scatter_of_pair,
 )
-from paper.figures.trees import draw_tree
+from paper.figures.trees import panels_of_trees
 from paper.studies import PAIR
 from paper.summaries import highest_levels, picked, unit_means
+
+if TYPE_CHECKING:
+    from paper.results import StudyResult
 
 N_OBSERVATIONS = 4
 
 
-def compression(figure: FigureBase, summary: pd.DataFrame, published: pd.DataFrame, trees: pd.DataFrame) -> FigureBase:
+def compression(found: StudyResult) -> Rows:
     """Draw the paper's first results figure: accuracy is kept, representations are smaller."""
-    rows = figure.add_gridspec(3, 1)
-    upper, middle = rows[0].subgridspec(1, 3, width_ratios=(2, 1, 1)), rows[1].subgridspec(1, 3)
-    lower = rows[2].subgridspec(1, 2)
-    titled(task_structure(figure.add_subplot(upper[0])), "A", "The 2-level task")
-    for place, (letter, metric, title) in enumerate(
-        [("B", "accuracy", "Accuracy, 2 levels"), ("C", "entropy", "Entropy, 2 levels")]
-    ):
-        ax = figure.add_subplot(upper[1 + place])
-        keys = {"task": "2-level", "metric": metric}
-        both = picked(summary, **keys)
-        bars(titled(ax, letter, title), both[both["model"].isin(PAIR)], picked(published, **keys))
-        ax.set_ylabel("share correct" if metric == "accuracy" else "nats")
-    ax = lines_by_level(figure.add_subplot(middle[0]), summary, published, "late_accuracy")
-    titled(ax, "D", "Accuracy, final 70% of trials").set_ylabel("share correct")
-    ax.set_ylim(0.5, 1.02)
-    legend_of_pair(ax, loc="lower left")
-    for column, (label, tree) in enumerate(trees.groupby("label", sort=False)):
-        ax = draw_tree(figure.add_subplot(middle[1 + column]), tree, _name_of_category)
-        titled(ax, "E" if column == 0 else "", f"learned by {label}")
-    for column, (letter, metric, title, unit) in enumerate(
-        [("F", "entropy", "Entropy within categories", "nats"), ("G", "clusters", "Clusters", "number")]
-    ):
-        ax = lines_by_level(figure.add_subplot(lower[column]), summary, published, metric)
-        titled(ax, letter, title).set_ylabel(unit)
-        ax.set_ylim(bottom=0)
-    return figure
+    by_level = partial(lines_by_level, summary=found.summary, published=found.published)
+
+    def two_levels(ax: Axes, metric: str) -> None:
+        both, published = (picked(each, task="2-level", metric=metric) for each in (found.summary, found.published))
+        bars(ax, both[both["model"].isin(PAIR)], published)
+
+    def late(ax: Axes) -> None:
+        legend_of_pair(by_level(ax, metric="late_accuracy"), loc="lower left")
+
+    trees = panels_of_trees("E", found.further["trees"], _name_of_category, "learned by {}")
+    accuracy, entropy = (partial(two_levels, metric=metric) for metric in ("accuracy", "entropy"))
+    first = [
+        Panel("A", "The 2-level task", task_structure, share=2),
+        Panel("B", "Accuracy, 2 levels", accuracy, look={"ylabel": "share correct"}),
+        Panel("C", "Entropy, 2 levels", entropy, look={"ylabel": "nats"}),
+    ]
+    look = {"ylabel": "share correct", "ylim": (0.5, 1.02)}
+    second = [Panel("D", "Accuracy, final 70% of trials", late, look=look), *trees]
+    third = [
+        Panel(letter, title, partial(by_level, metric=metric), look={"ylabel": unit, "ylim": (0, None)})
+        for letter, metric, title, unit in (
+            ("F", "entropy", "Entropy within categories", "nats"),
+            ("G", "clusters", "Clusters", "number"),
+        )
+    ]
+    return [(1, first), (1, second), (1, third)]
 
 
-def transfer(figure: FigureBase, summary: pd.DataFrame, published: pd.DataFrame, runs: pd.DataFrame) -> FigureBase:
+def transfer(found: StudyResult) -> Rows:
     """Draw the paper's figure of one-shot transfer."""
-    grid = figure.add_gridspec(3, 2, height_ratios=(0.55, 1, 1))
-    titled(transfer_steps(figure.add_subplot(grid[0, :])), "A", "One-shot transfer")
-    ax = lines_by_level(figure.add_subplot(grid[1, 0]), summary, published, "recall")
-    titled(ax, "B", "Recall of the category").set_ylabel("recall")
-    ax.set_ylim(0, 1)
-    legend_of_pair(ax, loc="lower left")
-    titled(advantage(figure.add_subplot(grid[1, 1]), summary, published), "C", "Advantage of HOLMES")
-    titled(recall_by_depth(figure.add_subplot(grid[2, 0]), summary), "D", "Recall in the 5-level task")
-    titled(trade_off(figure.add_subplot(grid[2, 1]), runs), "E", "Accuracy and transfer, mean of 2 to 5 levels")
-    return figure
+    summary, published = found.summary, found.published
+
+    def recall(ax: Axes) -> None:
+        legend_of_pair(lines_by_level(ax, summary, published, "recall"), loc="lower left")
+
+    ahead, by_depth = (
+        partial(advantage, summary=summary, published=published),
+        partial(recall_by_depth, summary=summary),
+    )
+    top = highest_levels(found.data.runs["compositional"])
+    accuracy, recalled = (unit_means(top, metric, "point") for metric in ("accuracy", "recall"))
+    price = partial(scatter_of_pair, x=accuracy, y=recalled)
+    look = {"xlabel": "accuracy, all trials", "ylabel": "recall"}
+    return [
+        (0.55, [Panel("A", "One-shot transfer", transfer_steps)]),
+        (
+            1,
+            [
+                Panel("B", "Recall of the category", recall, look={"ylabel": "recall", "ylim": (0, 1)}),
+                Panel("C", "Advantage of HOLMES", ahead),
+            ],
+        ),
+        (
+            1,
+            [
+                Panel("D", "Recall in the 5-level task", by_depth),
+                Panel("E", "Accuracy and transfer, mean of 2 to 5 levels", price, look=look),
+            ],
+        ),
+    ]
 
 
 def task_structure(ax: Axes) -> Axes:
@@ -139,15 +165,4 @@ def recall_by_depth(ax: Axes, summary: pd.DataFrame) -> Axes:
     ax.set_xlabel("category level (5 is the highest)")
     ax.set_ylabel("recall")
     ax.set_ylim(0, 1)
-    return ax
-
-
-def trade_off(ax: Axes, runs: pd.DataFrame) -> Axes:
-    """Draw transfer against accuracy, a point for each parameter pair."""
-    top = highest_levels(runs)
-    accuracy, recall = unit_means(top, "accuracy", "point"), unit_means(top, "recall", "point")
-    for model in PAIR:
-        regression(ax, accuracy[model].to_numpy(), recall[model].to_numpy(), MODEL_COLORS[model])
-    ax.set_xlabel("accuracy, all trials")
-    ax.set_ylabel("recall")
     return ax

@@ -2,56 +2,54 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import FigureBase
 
 from holmes_fit.reporting.style import INK, NO_OUTCOME, OUTCOME, RULE
 from holmes_fit.trials.protocols.catalogue import load_protocol
-from paper.figures.parts import MODEL_COLORS, bars, empty, label_of, titled
-from paper.figures.trees import draw_tree
+from paper.figures.parts import MODEL_COLORS, Panel, Rows, bars, empty, label_of
+from paper.figures.trees import panels_of_trees
 from paper.statistics import roc_curve
-from paper.studies import LONG, PAIR, SHORT
+from paper.studies import PAIR, SHORT
 from paper.summaries import LENGTH, exposures, picked
+
+if TYPE_CHECKING:
+    from paper.results import StudyResult
 
 # What the colours of the protocol look like.
 PAINT = {"cyan": "#33bbbb", "green": "#339944", "gray": "#999999", "yellow": "#e6c619", "pink": "#f29ebc"}
 
 
-def new_colors(
-    figure: FigureBase, summary: pd.DataFrame, published: pd.DataFrame, trials: pd.DataFrame, trees: pd.DataFrame
-) -> FigureBase:
+def new_colors(found: StudyResult) -> Rows:
     """Draw task, accuracy, ROC, example structures and decision variables; both lengths of training."""
-    rows = figure.add_gridspec(4, 1, height_ratios=(0.6, 1, 0.95, 1))
-    results, scores = (rows[place].subgridspec(1, 4) for place in (1, 3))
-    structures = rows[2].subgridspec(1, 3, width_ratios=(1, 1, 2))
-    titled(task_structure(figure.add_subplot(rows[0])), "A", "Reward follows the shape; two colours are new at test")
-    for column, task in enumerate(LENGTH.values()):
-        ax = figure.add_subplot(results[column])
+    of_pair, trials = found.summary[found.summary["model"].isin(PAIR)], found.data.trials
+
+    def accuracy(ax: Axes, task: str) -> None:
         keys = {"task": task, "metric": "accuracy"}
-        both = picked(summary, **keys)
-        bars(ax, both[both["model"].isin(PAIR)], picked(published, **keys, source="results"))
+        bars(ax, picked(of_pair, **keys), picked(found.published, **keys, source="results"))
         ax.axhline(0.5, color=RULE, linestyle="--", linewidth=0.8, zorder=0)
-        ax.set_ylim(0, 1.05)
-        titled(ax, "B" if column == 0 else "", f"{task} repetitions")
-        ax.set_ylabel("accuracy, first exposure" if column == 0 else "")
-    for column, (protocol, task) in enumerate(LENGTH.items()):
-        ax = roc(figure.add_subplot(results[2 + column]), summary, trials, protocol)
-        titled(ax, "C" if column == 0 else "", f"ROC, {task}")
-    for column, (label, tree) in enumerate(trees.groupby("label", sort=False)):
-        ax = draw_tree(figure.add_subplot(structures[column]), tree, _name_of_shape)
-        titled(ax, "D" if column == 0 else "", str(label))
-    for column, (protocol, model) in enumerate([(p, m) for p in (SHORT, LONG) for m in PAIR]):
-        ax = figure.add_subplot(scores[column])
-        decision_variable(ax, trials, protocol, model)
-        titled(ax, "E" if column == 0 else "", f"{label_of(model)}, {LENGTH[protocol]}")
-        if column == 0:
-            ax.set_ylabel("trials")
-            ax.legend(loc="upper left", ncols=2, handlelength=0.8, columnspacing=0.8, borderaxespad=0, fontsize=7)
-    return figure
+
+    results: list[Panel] = []
+    curves: list[Panel] = []
+    scores: list[Panel] = []
+    for protocol, task in LENGTH.items():
+        is_first = protocol == SHORT
+        look = {"ylim": (0, 1.05), "ylabel": "accuracy, first exposure" if is_first else ""}
+        bar, curve = partial(accuracy, task=task), partial(roc, summary=of_pair, trials=trials, protocol=protocol)
+        results.append(Panel("B" if is_first else "", f"{task} repetitions", bar, look=look))
+        curves.append(Panel("C" if is_first else "", f"ROC, {task}", curve))
+        for model in PAIR:
+            scored = partial(decision_variable, trials=trials, protocol=protocol, model=model)
+            scores.append(Panel("" if scores else "E", f"{label_of(model)}, {task}", scored))
+    structures = panels_of_trees("D", found.further["trees"], _name_of_shape, "{}")
+    structures[-1] = replace(structures[-1], share=2)
+    first = Panel("A", "Reward follows the shape; two colours are new at test", task_structure)
+    return [(0.6, [first]), (1, [*results, *curves]), (0.95, structures), (1, scores)]
 
 
 def task_structure(ax: Axes) -> Axes:
@@ -103,6 +101,9 @@ def decision_variable(ax: Axes, trials: pd.DataFrame, protocol: str, model: str)
     ax.axvline(0, 0, 0.8, color=INK, linewidth=0.8)
     ax.set_xlabel("p − 0.5, points")
     ax.set_ylim(top=ax.get_ylim()[1] * 1.25)
+    if (protocol, model) == (SHORT, PAIR[0]):
+        ax.set_ylabel("trials")
+        ax.legend(loc="upper left", ncols=2, handlelength=0.8, columnspacing=0.8, borderaxespad=0, fontsize=7)
     return ax
 
 

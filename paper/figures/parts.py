@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.figure import FigureBase
 from matplotlib.lines import Line2D
 from matplotlib.patches import FancyBboxPatch, Patch
 from numpy.typing import NDArray
@@ -27,10 +29,32 @@ OPEN = {"markerfacecolor": "white", "markeredgecolor": INK}
 PUBLISHED: dict[str, Any] = {"marker": "D", "markersize": 4, "linestyle": "none", **OPEN}
 
 
-def titled(ax: Axes, letter: str, title: str) -> Axes:
-    """Give a panel its title, and its letter unless that is empty."""
-    ax.set_title(rf"$\bf{{{letter}}}$  {title}" if letter else title, parse_math=bool(letter))
-    return ax
+@dataclass(frozen=True)
+class Panel:
+    """One part of a figure, with its letter unless that is empty."""
+
+    letter: str
+    title: str
+    draw: Callable[[Axes], object]
+    share: float = 1.0  # of the width of its row
+    look: dict[str, Any] = field(default_factory=dict)  # what ``Axes.set`` is to set, such as limits and labels
+
+
+Rows = list[tuple[float, list[Panel]]]  # the share of the height of each, and its panels
+
+
+def arrange(figure: FigureBase, rows: Rows) -> FigureBase:
+    """Draw rows of panels."""
+    grid = figure.add_gridspec(len(rows), 1, height_ratios=[height for height, _ in rows])
+    for place, (_, panels) in enumerate(rows):
+        cells = grid[place].subgridspec(1, len(panels), width_ratios=[panel.share for panel in panels])
+        for number, panel in enumerate(panels):
+            ax = figure.add_subplot(cells[number])
+            panel.draw(ax)
+            title = rf"$\bf{{{panel.letter}}}$  {panel.title}" if panel.letter else panel.title
+            ax.set_title(title, parse_math=bool(panel.letter))
+            ax.set(**panel.look)
+    return figure
 
 
 def label_of(model: str) -> str:
@@ -119,6 +143,13 @@ def regression(ax: Axes, x: NDArray[np.float64], y: NDArray[np.float64], color: 
     half = stats.t.ppf(0.975, len(x) - 2) * error
     ax.fill_between(grid, line - half, line + half, color=color, alpha=0.2, linewidth=0)
     ax.plot(grid, line, color=color)
+    return ax
+
+
+def scatter_of_pair(ax: Axes, x: pd.DataFrame, y: pd.DataFrame) -> Axes:
+    """Draw one metric against another for both models, a point for each parameter pair."""
+    for model in PAIR:
+        regression(ax, x[model].to_numpy(), y[model].to_numpy(), MODEL_COLORS[model])
     return ax
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from matplotlib.colors import LinearSegmentedColormap
 
 from holmes_fit.models.filters.lineage import tree_table
 from holmes_fit.reporting.style import INK, NO_OUTCOME, OUTCOME, RULE
+from paper.figures.parts import Panel
 from paper.studies import Job, Reading, effective_reading
 from paper.tasks import run_model
 
@@ -70,6 +72,14 @@ def draw_tree(ax: Axes, tree: pd.DataFrame, name: Namer) -> Axes:
     ax.set_ylim(-max(depth, 1) - 1.0, 1.2)
     ax.set_axis_off()
     return ax
+
+
+def panels_of_trees(letter: str, trees: pd.DataFrame, name: Namer, title: str) -> list[Panel]:
+    """Return a panel for each tree; the first has the letter."""
+    return [
+        Panel("" if number else letter, title.format(label), partial(draw_tree, tree=tree, name=name))
+        for number, (label, tree) in enumerate(trees.groupby("label", sort=False))
+    ]
 
 
 def _places(kept: pd.DataFrame) -> dict[int, float]:
