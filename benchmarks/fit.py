@@ -13,7 +13,7 @@ from pathlib import Path
 
 from holmes_fit._support.study_files import study_folder
 from holmes_fit.fitting.cohort import fit
-from holmes_fit.studies.simulation.people import simulate
+from holmes_fit.studies.simulation import simulate
 from holmes_fit.trials.reading import read_cohort
 
 LIMITS = {"quick": 1.25, "default": 5.0}  # minutes

@@ -24,7 +24,7 @@ from benchmarks.earlier import NAME, lay_out, make_importable
 from holmes_fit.models.filters import draws, kernel
 from holmes_fit.models.filters.settings import Settings
 from holmes_fit.models.registry import MODELS, LatentCauseModel, Observer
-from holmes_fit.studies.simulation.people import simulate
+from holmes_fit.studies.simulation import simulate
 from holmes_fit.trials.observations import Observations, observations_from_matrix
 
 KEY = draws.stream_key(0, "benchmark")

@@ -46,7 +46,7 @@ from holmes_fit.groups.pooling.lattices import Lattices, MergedLattices, load_la
 from holmes_fit.groups.pooling.priors import GroupPrior, Scaled, scaled
 from holmes_fit.groups.pooling.sampling import Sampling, nuts
 from holmes_fit.runs.folder import read_run
-from holmes_fit.studies.simulation.people import simulate
+from holmes_fit.studies.simulation import simulate
 
 LIMITS = {"nothing": {6: 30, 25: 60}, "everything": {6: 15, 25: 40}}  # seconds of both commands, on two cores
 ROUNDS = 2

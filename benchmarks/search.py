@@ -30,7 +30,7 @@ from holmes_fit.likelihood.traces import Replicates
 from holmes_fit.models.registry import find_model
 from holmes_fit.settings.preset import load_preset
 from holmes_fit.studies.recovery.shared_traces import drawn
-from holmes_fit.studies.simulation.people import simulate
+from holmes_fit.studies.simulation import simulate
 
 SEED = 40_000
 PAIRS = {"conditioning": 14, "compositional_2": 4, "compositional_3": 2}  # people, each with two models

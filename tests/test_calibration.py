@@ -25,7 +25,7 @@ from holmes_fit.fitting.lattice.task import A_NODE, LATTICE
 from holmes_fit.likelihood.traces import Replicates, Traces
 from holmes_fit.models.registry import MODELS
 from holmes_fit.settings.preset import Preset, load_preset
-from holmes_fit.studies.recovery.calibration import FAILS, PASSES, SBC, TOO_FEW, sbc_summary
+from holmes_fit.studies.recovery.estimates import FAILS, PASSES, SBC, TOO_FEW, sbc_summary
 from holmes_fit.studies.recovery.shared_traces import SharedTask, SharedTraces, drawn, shared_learners
 from holmes_fit.trials.cohorts import Learner
 

@@ -12,7 +12,7 @@ from holmes_fit._support.errors import InputError
 from holmes_fit.fitting.request import request_fit
 from holmes_fit.settings.preset import Preset, load_preset
 from holmes_fit.studies.recovery import study as studies
-from holmes_fit.studies.recovery.calibration import SBC
+from holmes_fit.studies.recovery.estimates import SBC
 from holmes_fit.studies.recovery.group_study import (
     COHORT,
     FILTERS,
@@ -24,7 +24,7 @@ from holmes_fit.studies.recovery.group_study import (
     set_up_groups,
 )
 from holmes_fit.studies.recovery.setup import set_up_recovery
-from holmes_fit.studies.simulation.people import simulate
+from holmes_fit.studies.simulation import simulate
 from tests.commands import Shell
 from tests.small_recovery import without_figures
 
@@ -163,7 +163,7 @@ def test_groups_stay_when_they_are_not_asked_for_again_and_others_are_refused_at
     assert set(made["level"]) == {"person", "group"}
     again = studies.recover("conditioning", **options).sbc  # type: ignore[arg-type]
     pd.testing.assert_frame_equal(again, made)
-    monkeypatch.setattr("holmes_fit.studies.recovery.cohorts.carry_out", None)
+    monkeypatch.setattr("holmes_fit.studies.recovery.results.carry_out", None)
     with pytest.raises(InputError, match=r"saw cohorts = 2; allowed: cohorts = 3"):
         studies.recover("conditioning", groups=3, **options)  # type: ignore[arg-type]
     assert "done       2 of 2" in shell("status", tmp_path / "study")[0]  # the groups

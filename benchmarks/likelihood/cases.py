@@ -16,7 +16,7 @@ import pandas as pd
 from holmes_fit.likelihood.answers import Response
 from holmes_fit.models.registry import LatentCauseModel, find_model
 from holmes_fit.settings.preset import load_preset
-from holmes_fit.studies.simulation.people import simulate
+from holmes_fit.studies.simulation import simulate
 from holmes_fit.trials.cohorts import Learner
 from holmes_fit.trials.reading import read_cohort
 

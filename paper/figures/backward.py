@@ -23,14 +23,14 @@ from paper.figures.parts import (
     empty,
     legend_of_pair,
     lines_by_level,
+    panels_of_trees,
     scatter_of_pair,
 )
-from paper.figures.trees import panels_of_trees
 from paper.studies import PAIR
 from paper.summaries import highest_levels, picked, unit_means
 
 if TYPE_CHECKING:
-    from paper.results import StudyResult
+    from paper.run import StudyResult
 
 N_OBSERVATIONS = 4
 

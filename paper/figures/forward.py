@@ -12,14 +12,13 @@ from matplotlib.axes import Axes
 
 from holmes_fit.reporting.style import INK, NO_OUTCOME, OUTCOME, RULE
 from holmes_fit.trials.protocols.catalogue import load_protocol
-from paper.figures.parts import MODEL_COLORS, Panel, Rows, bars, empty, label_of
-from paper.figures.trees import panels_of_trees
+from paper.figures.parts import MODEL_COLORS, Panel, Rows, bars, empty, label_of, panels_of_trees
 from paper.statistics import roc_curve
 from paper.studies import PAIR, SHORT
 from paper.summaries import LENGTH, exposures, picked
 
 if TYPE_CHECKING:
-    from paper.results import StudyResult
+    from paper.run import StudyResult
 
 # What the colours of the protocol look like.
 PAINT = {"cyan": "#33bbbb", "green": "#339944", "gray": "#999999", "yellow": "#e6c619", "pink": "#f29ebc"}

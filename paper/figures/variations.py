@@ -26,7 +26,7 @@ from paper.studies import LONG, VARIANTS
 from paper.summaries import LENGTH, highest_levels, picked, sweep_means, top_level, unit_means
 
 if TYPE_CHECKING:
-    from paper.results import StudyResult
+    from paper.run import StudyResult
 
 AXIS = {"alpha": "α", "omega": "Ω"}
 
@@ -131,6 +131,6 @@ def advantages(found: StudyResult) -> Rows:
 
 
 def _along(ax: Axes, points: pd.DataFrame, values: pd.Series[float], parameter: str) -> None:
-    regression(ax, points[parameter].to_numpy(), values.to_numpy(dtype=np.float64), HOLMES)
+    regression(ax, points[parameter].to_numpy(), np.asarray(values, dtype=np.float64), HOLMES)
     ax.axhline(0, color=RULE, linewidth=0.8)
     ax.set_xlabel(AXIS[parameter], labelpad=1)

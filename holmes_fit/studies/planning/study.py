@@ -19,13 +19,15 @@ from holmes_fit.runs.records import Key
 from holmes_fit.runs.results import StoredTable
 from holmes_fit.runs.workers.pool import Failure
 from holmes_fit.settings.preset import Preset
-from holmes_fit.studies.planning.advice import recommendation, summary
-from holmes_fit.studies.planning.figures import plan_figure
+from holmes_fit.studies.planning.advice import plan_figure, recommendation, summary
 from holmes_fit.studies.planning.groups import information
 from holmes_fit.studies.planning.measures import plan_table, power_by_length
 from holmes_fit.studies.planning.question import DONE, KIND, PEOPLE, SUBJECTS, Question, ask
 from holmes_fit.studies.recovery.choosing import evidences_of
-from holmes_fit.studies.recovery.cohorts import (
+from holmes_fit.studies.recovery.estimates import people_table
+from holmes_fit.studies.recovery.figures import save_figure
+from holmes_fit.studies.recovery.pooled import fitted_lattices
+from holmes_fit.studies.recovery.results import (
     StudyResults,
     Tally,
     fit_cohorts,
@@ -34,9 +36,6 @@ from holmes_fit.studies.recovery.cohorts import (
     size_of,
     write_text,
 )
-from holmes_fit.studies.recovery.estimates import people_table
-from holmes_fit.studies.recovery.figures import save_figure
-from holmes_fit.studies.recovery.pooled import fitted_lattices
 from holmes_fit.trials.protocols.schema import Protocol
 
 if TYPE_CHECKING:

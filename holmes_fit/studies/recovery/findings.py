@@ -9,8 +9,7 @@ import pandas as pd
 from holmes_fit._support.numbers import hundredths, probability
 from holmes_fit.models.registry import MODELS
 from holmes_fit.reporting.identification import FEWEST_FOR_CORRELATION, HARDLY, HELPS, STRENGTHS, WEAK, strength
-from holmes_fit.studies.recovery.calibration import FAILS, NO_TEST, TOO_FEW
-from holmes_fit.studies.recovery.estimates import measure_of
+from holmes_fit.studies.recovery.estimates import FAILS, NO_TEST, TOO_FEW, measure_of
 from holmes_fit.studies.recovery.pooled import pooling_notes
 from holmes_fit.studies.recovery.power import RULES
 from holmes_fit.studies.recovery.results import Recovery

@@ -32,7 +32,7 @@ from holmes_fit.groups.pooling.sampling import Sampling
 from holmes_fit.runs.folder import Run, open_run
 from holmes_fit.runs.records import Key
 from holmes_fit.settings.spaces import FreeParameter, Space
-from holmes_fit.studies.recovery.calibration import SBC
+from holmes_fit.studies.recovery.estimates import SBC
 from holmes_fit.studies.recovery.shared_traces import SharedTraces
 from holmes_fit.studies.statistics import Values
 from holmes_fit.studies.work import each_done

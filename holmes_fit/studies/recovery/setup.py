@@ -23,16 +23,19 @@ from holmes_fit.settings.distributions import Distribution
 from holmes_fit.settings.pooling import PoolingSettings
 from holmes_fit.settings.preset import Preset
 from holmes_fit.studies.recovery.group_study import GroupSetup, set_up_groups
-from holmes_fit.studies.recovery.pooled import pooling_keys
-from holmes_fit.studies.recovery.sequences import Copied, Generated, Sequences, simulate_people
-from holmes_fit.studies.recovery.truths import (
+from holmes_fit.studies.recovery.people import (
+    Copied,
+    Generated,
     Origin,
+    Sequences,
     Truth,
     check_population,
     draw_truths,
     follows_prior,
     posterior_truths,
+    simulate_people,
 )
+from holmes_fit.studies.recovery.pooled import pooling_keys
 from holmes_fit.trials.cohorts import Cohort
 from holmes_fit.trials.protocols.catalogue import load_protocol
 from holmes_fit.trials.protocols.schema import Protocol

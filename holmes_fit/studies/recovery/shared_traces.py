@@ -27,7 +27,7 @@ from holmes_fit.models.registry import Observer, find_model
 from holmes_fit.models.responses import choice_probability
 from holmes_fit.settings.preset import Preset
 from holmes_fit.settings.spaces import Space
-from holmes_fit.studies.simulation.people import simulate
+from holmes_fit.studies.simulation import simulate
 from holmes_fit.trials.cohorts import MISSED, Learner
 
 PHat = tuple[NDArray[np.float64], ...]  # of every learner, filters x trials
