@@ -67,8 +67,7 @@ demo: env ## Simulate twelve people, fit, compare and report them, and show the 
 # `make bench AGAINST=REVISION` sets the filter beside that of another revision.
 bench: env ## Time the particle filter, fits of a cohort, and pooling
 	"$(BIN)/python" -m benchmarks.kernel $(if $(AGAINST),--against $(AGAINST))
-	"$(BIN)/python" -m benchmarks.fit
-	mkdir -p runs/bench
+	"$(BIN)/python" -m benchmarks.whole_way runs/bench --people 24 --preset default
 	"$(BIN)/python" -m benchmarks.pooling --keep runs/bench
 
 # Nothing else should be running.

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from holmes_fit._support.atomic import written_whole
 from holmes_fit._support.csv_tables import write_table
@@ -22,7 +21,7 @@ from holmes_fit.models.filters.draws import stream_key
 from holmes_fit.models.registry import MODELS, Model, Observer, check_count, find_model, is_number, parameters_of
 from holmes_fit.models.responses import choice_probability, response_parameters
 from holmes_fit.settings.distributions import Distribution, parse_population
-from holmes_fit.trials.cohorts import Cohort, Learner, build_cohort
+from holmes_fit.trials.cohorts import Cohort, build_cohort
 from holmes_fit.trials.protocols.catalogue import load_protocol
 from holmes_fit.trials.protocols.generators import generate_trials
 from holmes_fit.trials.protocols.schema import Protocol
@@ -65,10 +64,8 @@ def set_up(
     observer: Observer | None,
 ) -> tuple[Setup, list[Person]]:
     """Return what is to be done, or raise everything that is wrong with the arguments."""
-    loaded = protocol if isinstance(protocol, Protocol) else load_protocol(protocol)
     problems = Problems()
-    if loaded.generator is None:
-        problems.add(f"protocol {loaded.name}", Quoted("no generator"), "a protocol with a [generator] table")
+    loaded = with_generator(protocol, problems)
     if not check_kind("values", values, Mapping | None, "values by parameter, such as {'alpha': 1.0}", problems):
         values = None
     if not check_kind("mix", mix, Mapping | None, "shares by model, such as {'flat': 0.5, 'holmes': 0.5}", problems):
@@ -89,6 +86,14 @@ def set_up(
     problems.raise_if_any()
     setup = Setup(loaded, dict(shares), populations, float(missed), int(seed), observer or Observer())
     return setup, list(_people(sizes))
+
+
+def with_generator(protocol: Protocol | str | Path, problems: Problems, advice: str = "") -> Protocol:
+    """Return a protocol, after complaining if it cannot make trials."""
+    loaded = protocol if isinstance(protocol, Protocol) else load_protocol(protocol)
+    if loaded.generator is None:
+        problems.add(f"protocol {loaded.name}", Quoted("no generator"), "a protocol with a [generator] table", advice)
+    return loaded
 
 
 def _people(sizes: Mapping[str | None, int]) -> Iterator[Person]:
@@ -256,8 +261,6 @@ def _answered(setup: Setup, person: Person, model: Model, values: Mapping[str, f
     trials["subject"] = person.name
     if person.group is not None:
         trials[GROUP] = person.group
-    if SOURCE not in trials and SOURCE not in protocol.required_columns:
-        trials[SOURCE] = "simulated"
     luck = _rng(setup, person, "missed").random(len(trials))
     is_missed = luck < setup.missed
     is_missed[np.argmax(luck)] = False  # makes a difference only if all were missed
@@ -265,35 +268,36 @@ def _answered(setup: Setup, person: Person, model: Model, values: Mapping[str, f
     if protocol.columns.correct is not None:  # such a file cannot tell the outcome of a trial without an answer
         trials["feedback"] = trials["feedback"] & ~is_missed
         trials.loc[is_missed, "outcome"] = pd.NA
-    trials["choice"] = pd.array([pd.NA] * len(trials), dtype="Int8")
-    learners = build_cohort(trials, protocol).learners
-    chosen = simulated_choices(model, values, learners, setup.observer, setup.seed, f"simulate/{person.number}")
-    trials["choice"] = pd.arrays.IntegerArray(chosen, is_missed)
-    return trials
+    trials["choice"] = pd.arrays.IntegerArray(np.zeros(len(trials), np.int8), is_missed)
+    return with_answers(trials, protocol, model, values, setup.observer, setup.seed, f"simulate/{person.number}")
 
 
-def simulated_choices(
+def with_answers(
+    trials: pd.DataFrame,
+    protocol: Protocol,
     model: Model,
     values: Mapping[str, float],
-    learners: Sequence[Learner],
     observer: Observer,
     seed: int,
     person: str,
     averaged: int = 1,
-) -> NDArray[np.int8]:
-    """Return what a person with these learners, and no others, chooses on every trial of their table.
+) -> pd.DataFrame:
+    """Return the trials of one person with what they choose; an answer stays missing where there is none.
 
     No fit uses the same draws: the names of its draws are lists in brackets, and ``person`` is none. ``averaged`` is
     the number of filters whose predictions are averaged before an answer: 1, except for averaged observers.
     """
-    probability = np.empty(sum(len(learner.rows) for learner in learners))
+    if SOURCE not in trials and SOURCE not in protocol.required_columns:
+        trials = trials.assign(**{SOURCE: "simulated"})
+    probability = np.empty(len(trials))
     response = {parameter.name: values[parameter.name] for parameter in response_parameters(model.predicts_choices)}
-    for learner in learners:
+    for learner in build_cohort(trials, protocol).learners:
         key = stream_key(seed, f"{person}/filter/{learner.restart}")
         p_hat = model.p_hat(learner.observations, values, observer, key, averaged).mean(axis=0)
         probability[learner.rows] = p_hat if model.predicts_choices else choice_probability(p_hat, **response)
     rng = np.random.default_rng(int(stream_key(seed, f"{person}/choices")))
-    return (rng.random(len(probability)) < probability).astype(np.int8)
+    chosen = (rng.random(len(probability)) < probability).astype(np.int8)
+    return trials.assign(choice=pd.arrays.IntegerArray(chosen, trials["choice"].isna().to_numpy()))
 
 
 def _truth(setup: Setup, person: Person, model: Model, values: Mapping[str, float]) -> dict[str, object]:

@@ -22,8 +22,8 @@ from holmes_fit.settings.distributions import FEWEST_IN_GROUP
 from holmes_fit.settings.preset import Preset
 from holmes_fit.studies.planning.lengths import MOST_TRIALS, possible_trials, step_of, with_trials
 from holmes_fit.studies.recovery.setup import RecoverySetup, set_up_recovery
+from holmes_fit.studies.simulation import with_generator
 from holmes_fit.trials.cohorts import Cohort
-from holmes_fit.trials.protocols.catalogue import load_protocol
 from holmes_fit.trials.protocols.schema import Protocol
 
 KIND = "plan"
@@ -31,6 +31,7 @@ DONE: Key = (KIND, "tables")  # the record that is there when all tables are
 SUBJECTS = (10, 20, 40, 80)
 PEOPLE = 24
 LARGEST_GROUP = 1000
+NO_GENERATOR = "It says how trials are made; without it, there is nothing to make longer or shorter."
 
 
 @dataclass(frozen=True)
@@ -71,35 +72,25 @@ def ask(
 ) -> Question:
     """Check what is asked for, and simulate the people. The parameters are those of :func:`holmes_fit.plan`."""
     problems = Problems()
-    loaded = _protocol(protocol, problems)
+    loaded: Any = None  # whatever is wrong with it, the rest is looked at, too
+    with problems.collected():
+        loaded = with_generator(protocol, problems, NO_GENERATOR)
     lengths = _counts("trials", trials, 1, MOST_TRIALS, problems)
     sizes = _counts("subjects", subjects, 2, LARGEST_GROUP, problems)
     check_count("people", people, problems, least=FEWEST_IN_GROUP)
     fits = None
-    nobody: Any = loaded  # whoever is fitted comes later; what is wrong with the rest is found without a protocol, too
-    with problems.collected():
-        fits = request_fit(Cohort(nobody, pd.DataFrame(), (), pd.DataFrame()), models, preset=preset, seed=seed)
+    with problems.collected():  # whoever is fitted comes later
+        fits = request_fit(Cohort(loaded, pd.DataFrame(), (), pd.DataFrame()), models, preset=preset, seed=seed)
     with problems.collected():
         check_workers(workers, dask)
-    resized = {} if loaded is None else _resized(loaded, lengths, problems)
+    resized = {} if loaded is None or loaded.generator is None else _resized(loaded, lengths, problems)
     problems.raise_if_any()
-    assert loaded is not None
     assert fits is not None
     studies = {
         length: set_up_recovery(own, models=models, subjects=people, preset=fits.preset, seed=seed)
         for length, own in sorted(resized.items())
     }
     return Question(loaded, studies, tuple(sorted(sizes)), people, fits)
-
-
-def _protocol(protocol: Protocol | str | Path, problems: Problems) -> Protocol | None:
-    with problems.collected():
-        loaded = protocol if isinstance(protocol, Protocol) else load_protocol(protocol)
-        if loaded.generator is not None:
-            return loaded
-        advice = "It says how trials are made; without it, there is nothing to make longer or shorter."
-        problems.add(f"protocol {loaded.name}", Quoted("no generator"), "a protocol with a [generator] table", advice)
-    return None
 
 
 def _counts(name: str, values: object, least: int, most: int, problems: Problems) -> list[int]:

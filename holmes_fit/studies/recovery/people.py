@@ -19,7 +19,7 @@ from holmes_fit.models.registry import MODELS, Model, Observer, parameters_of
 from holmes_fit.runs.fitted import FittedRun
 from holmes_fit.settings.distributions import Distribution, parse_population
 from holmes_fit.settings.spaces import FreeParameter, Space
-from holmes_fit.studies.simulation import SOURCE, simulated_choices
+from holmes_fit.studies.simulation import with_answers
 from holmes_fit.trials.cohorts import Cohort, build_cohort
 from holmes_fit.trials.protocols.generators import generate_trials
 from holmes_fit.trials.protocols.schema import Protocol
@@ -190,13 +190,6 @@ def simulate_people(
     for truth in truths:
         trials = sequences.trials_of(truth)
         trials.insert(0, "subject", truth.subject)
-        if SOURCE not in trials and SOURCE not in protocol.required_columns:
-            trials[SOURCE] = "simulated"
-        learners = build_cohort(trials, protocol).learners
-        person = f"recover/{truth.subject}"
-        chosen = simulated_choices(
-            MODELS[truth.model], truth.values, learners, observer or Observer(), seed, person, averaged
-        )
-        trials["choice"] = pd.arrays.IntegerArray(chosen, trials["choice"].isna().to_numpy())
-        tables.append(trials)
+        who = MODELS[truth.model], truth.values, observer or Observer(), seed, f"recover/{truth.subject}"
+        tables.append(with_answers(trials, protocol, *who, averaged))
     return build_cohort(pd.concat(tables, ignore_index=True), protocol)
