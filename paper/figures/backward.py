@@ -26,7 +26,6 @@ from paper.figures.parts import (
     panels_of_trees,
     scatter_of_pair,
 )
-from paper.studies import PAIR
 from paper.summaries import highest_levels, picked, unit_means
 
 if TYPE_CHECKING:
@@ -37,65 +36,54 @@ N_OBSERVATIONS = 4
 
 def compression(found: StudyResult) -> Rows:
     """Draw the paper's first results figure: accuracy is kept, representations are smaller."""
-    by_level = partial(lines_by_level, summary=found.summary, published=found.published)
-
-    def two_levels(ax: Axes, metric: str) -> None:
-        both, published = (picked(each, task="2-level", metric=metric) for each in (found.summary, found.published))
-        bars(ax, both[both["model"].isin(PAIR)], published)
 
     def late(ax: Axes) -> None:
-        legend_of_pair(by_level(ax, metric="late_accuracy"), loc="lower left")
+        legend_of_pair(lines_by_level(ax, found, "late_accuracy"), loc="lower left")
 
-    trees = panels_of_trees("E", found.further["trees"], _name_of_category, "learned by {}")
-    accuracy, entropy = (partial(two_levels, metric=metric) for metric in ("accuracy", "entropy"))
-    first = [
-        Panel("A", "The 2-level task", task_structure, share=2),
-        Panel("B", "Accuracy, 2 levels", accuracy, look={"ylabel": "share correct"}),
-        Panel("C", "Entropy, 2 levels", entropy, look={"ylabel": "nats"}),
+    two_levels, by_level = partial(bars, found=found, task="2-level"), partial(lines_by_level, found=found)
+    correct, above_0 = {"ylabel": "share correct"}, {"ylim": (0, None)}
+    entropy, clusters = (partial(by_level, metric=metric) for metric in ("entropy", "clusters"))
+    return [
+        [
+            Panel("A", "The 2-level task", task_structure, share=2),
+            Panel("B", "Accuracy, 2 levels", partial(two_levels, metric="accuracy"), look=correct),
+            Panel("C", "Entropy, 2 levels", partial(two_levels, metric="entropy"), look={"ylabel": "nats"}),
+        ],
+        [
+            Panel("D", "Accuracy, final 70% of trials", late, look=correct | {"ylim": (0.5, 1.02)}),
+            *panels_of_trees("E", found.further["trees"], _name_of_category, "learned by {}"),
+        ],
+        [
+            Panel("F", "Entropy within categories", entropy, look={"ylabel": "nats"} | above_0),
+            Panel("G", "Clusters", clusters, look={"ylabel": "number"} | above_0),
+        ],
     ]
-    look = {"ylabel": "share correct", "ylim": (0.5, 1.02)}
-    second = [Panel("D", "Accuracy, final 70% of trials", late, look=look), *trees]
-    third = [
-        Panel(letter, title, partial(by_level, metric=metric), look={"ylabel": unit, "ylim": (0, None)})
-        for letter, metric, title, unit in (
-            ("F", "entropy", "Entropy within categories", "nats"),
-            ("G", "clusters", "Clusters", "number"),
-        )
-    ]
-    return [(1, first), (1, second), (1, third)]
 
 
 def transfer(found: StudyResult) -> Rows:
     """Draw the paper's figure of one-shot transfer."""
-    summary, published = found.summary, found.published
 
     def recall(ax: Axes) -> None:
-        legend_of_pair(lines_by_level(ax, summary, published, "recall"), loc="lower left")
+        legend_of_pair(lines_by_level(ax, found, "recall"), loc="lower left")
 
-    ahead, by_depth = (
-        partial(advantage, summary=summary, published=published),
-        partial(recall_by_depth, summary=summary),
-    )
+    def by_depth(ax: Axes) -> None:
+        bars_of_pair(ax, found, {level: {"task": f"5-level, level {level}", "metric": "recall"} for level in LEVELS})
+
     top = highest_levels(found.data.runs["compositional"])
     accuracy, recalled = (unit_means(top, metric, "point") for metric in ("accuracy", "recall"))
-    price = partial(scatter_of_pair, x=accuracy, y=recalled)
+    price, share = partial(scatter_of_pair, x=accuracy, y=recalled), {"ylabel": "recall", "ylim": (0, 1)}
+    depth = {"xticks": LEVELS, "xlabel": "category level (5 is the highest)", **share}
     look = {"xlabel": "accuracy, all trials", "ylabel": "recall"}
     return [
-        (0.55, [Panel("A", "One-shot transfer", transfer_steps)]),
-        (
-            1,
-            [
-                Panel("B", "Recall of the category", recall, look={"ylabel": "recall", "ylim": (0, 1)}),
-                Panel("C", "Advantage of HOLMES", ahead),
-            ],
-        ),
-        (
-            1,
-            [
-                Panel("D", "Recall in the 5-level task", by_depth),
-                Panel("E", "Accuracy and transfer, mean of 2 to 5 levels", price, look=look),
-            ],
-        ),
+        [Panel("A", "One-shot transfer", transfer_steps, height=0.55)],
+        [
+            Panel("B", "Recall of the category", recall, look=share),
+            Panel("C", "Advantage of HOLMES", partial(advantage, found=found)),
+        ],
+        [
+            Panel("D", "Recall in the 5-level task", by_depth, look=depth),
+            Panel("E", "Accuracy and transfer, mean of 2 to 5 levels", price, look=look),
+        ],
     ]
 
 
@@ -144,25 +132,12 @@ def transfer_steps(ax: Axes) -> Axes:
     return ax
 
 
-def advantage(ax: Axes, summary: pd.DataFrame, published: pd.DataFrame) -> Axes:
+def advantage(ax: Axes, found: StudyResult) -> Axes:
     """Draw HOLMES minus flat recall against the number of levels."""
     ax.axhline(0, color=RULE, linewidth=0.8)
     for level in LEVELS:
         keys = {"task": f"{level}-level", "model": "difference", "metric": "recall"}
-        bar(ax, level, picked(summary, **keys).iloc[0], width=0.6, color=MODEL_COLORS["holmes"])
-        diamonds(ax, level + 0.2, published, **keys)
-    ax.set_xticks(LEVELS)
-    ax.set_xlabel("levels of the task")
-    ax.set_ylabel("recall, HOLMES − flat")
-    return ax
-
-
-def recall_by_depth(ax: Axes, summary: pd.DataFrame) -> Axes:
-    """Draw recall at every category level of the deepest task, both models side by side."""
-    rows = {float(level): {"task": f"5-level, level {level}", "metric": "recall"} for level in LEVELS}
-    bars_of_pair(ax, summary, rows)
-    ax.set_xticks(LEVELS)
-    ax.set_xlabel("category level (5 is the highest)")
-    ax.set_ylabel("recall")
-    ax.set_ylim(0, 1)
+        bar(ax, level, picked(found.summary, **keys).iloc[0], width=0.6, color=MODEL_COLORS["holmes"])
+        diamonds(ax, level + 0.2, found, **keys)
+    ax.set(xticks=LEVELS, xlabel="levels of the task", ylabel="recall, HOLMES − flat")
     return ax

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from holmes_fit.reporting.style import INK, NO_OUTCOME, OUTCOME, RULE
+from holmes_fit.reporting.style import INK, NO_OUTCOME, OUTCOME
 from paper.figures.parts import Panel, Rows, bars, bars_of_pair, label_of
 from paper.statistics import TWO_SIDED_95
 from paper.studies import PAIR
@@ -29,21 +29,20 @@ def conditioning(found: StudyResult) -> Rows:
     boundary = int((picked(trials, model="flat").query("seed == 0")["phase"] == "acquisition").sum())
     schedule = partial(idealized, boundary=boundary, length=int(trials["trial"].max()))
 
-    def clusters(ax: Axes) -> None:
-        counts = picked(found.summary, metric="clusters")
-        bars(ax, counts[counts["model"].isin(PAIR)], found.summary.iloc[:0])
-        ax.axhline(2, color=RULE, linestyle="--", linewidth=0.8, zorder=0)
-
+    at_end, clusters = (
+        partial(final_predictions, found=found, p=tests),
+        partial(bars, found=found, line=2, metric="clusters"),
+    )
     upper = [
         Panel("A", "Schedule and ideal trace", schedule, share=4),
-        Panel("B", "Final 20% of each phase", partial(final_predictions, summary=found.summary, p=tests), share=5),
+        Panel("B", "Final 20% of each phase", at_end, share=5, look={"ylabel": "P(outcome | cue)"}),
         Panel("", "Clusters", clusters, share=2.5, look={"xlabel": _p_text(tests.get("clusters", np.nan))}),
     ]
     lower = [
         Panel("", f"{label_of(model)}: mean over seeds, one seed dotted", partial(traces, rows=rows, boundary=boundary))
         for model, rows in ((model, picked(trials, model=model)) for model in PAIR)
     ]
-    return [(1, upper), (1, lower)]
+    return [upper, lower]
 
 
 def idealized(ax: Axes, boundary: int, length: int) -> Axes:
@@ -75,20 +74,18 @@ def _phases(ax: Axes, boundary: int) -> Axes:
     ax.set_ylim(0, 0.9)
     ax.text(boundary, 0.88, "acquisition", ha="right", va="top", fontsize=7)
     ax.text(boundary + 1, 0.88, "extinction", ha="left", va="top", fontsize=7)
-    ax.set_xlabel("trial")
-    ax.set_ylabel("P(outcome | cue)")
+    ax.set(xlabel="trial", ylabel="P(outcome | cue)")
     ax.legend(loc="upper right", bbox_to_anchor=(1.0, 0.92))
     return ax
 
 
-def final_predictions(ax: Axes, summary: pd.DataFrame, p: pd.Series[float]) -> Axes:
+def final_predictions(ax: Axes, found: StudyResult, p: pd.Series[float]) -> Axes:
     """Draw final predictions by phase and cue, both models side by side, with the p of their difference below."""
     phases, cues = {"acquisition": "acquis.", "extinction": "extinct."}, {"plus": "CS+", "minus": "CS−"}
     groups = {f"{phase}_{cue}": f"{cues[cue]}\n{text}" for phase, text in phases.items() for cue in cues}
-    bars_of_pair(ax, summary, {place: {"metric": metric} for place, metric in enumerate(groups)})
+    bars_of_pair(ax, found, {place: {"metric": metric} for place, metric in enumerate(groups)})
     labels = [f"{text}\n{_p_text(p.get(metric, np.nan))}" for metric, text in groups.items()]
     ax.set_xticks(range(len(groups)), labels)
-    ax.set_ylabel("P(outcome | cue)")
     return ax
 
 

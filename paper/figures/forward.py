@@ -26,29 +26,22 @@ PAINT = {"cyan": "#33bbbb", "green": "#339944", "gray": "#999999", "yellow": "#e
 
 def new_colors(found: StudyResult) -> Rows:
     """Draw task, accuracy, ROC, example structures and decision variables; both lengths of training."""
-    of_pair, trials = found.summary[found.summary["model"].isin(PAIR)], found.data.trials
-
-    def accuracy(ax: Axes, task: str) -> None:
-        keys = {"task": task, "metric": "accuracy"}
-        bars(ax, picked(of_pair, **keys), picked(found.published, **keys, source="results"))
-        ax.axhline(0.5, color=RULE, linestyle="--", linewidth=0.8, zorder=0)
-
     results: list[Panel] = []
     curves: list[Panel] = []
     scores: list[Panel] = []
     for protocol, task in LENGTH.items():
-        is_first = protocol == SHORT
-        look = {"ylim": (0, 1.05), "ylabel": "accuracy, first exposure" if is_first else ""}
-        bar, curve = partial(accuracy, task=task), partial(roc, summary=of_pair, trials=trials, protocol=protocol)
-        results.append(Panel("B" if is_first else "", f"{task} repetitions", bar, look=look))
-        curves.append(Panel("C" if is_first else "", f"ROC, {task}", curve))
+        look = {"ylim": (0, 1.05), "ylabel": "" if results else "accuracy, first exposure"}
+        accuracy = partial(bars, found=found, line=0.5, task=task, metric="accuracy")
+        results.append(Panel("" if results else "B", f"{task} repetitions", accuracy, look=look))
+        curve = partial(roc, found=found, protocol=protocol)
+        curves.append(Panel("" if curves else "C", f"ROC, {task}", curve))
         for model in PAIR:
-            scored = partial(decision_variable, trials=trials, protocol=protocol, model=model)
+            scored = partial(decision_variable, found=found, protocol=protocol, model=model)
             scores.append(Panel("" if scores else "E", f"{label_of(model)}, {task}", scored))
     structures = panels_of_trees("D", found.further["trees"], _name_of_shape, "{}")
-    structures[-1] = replace(structures[-1], share=2)
-    first = Panel("A", "Reward follows the shape; two colours are new at test", task_structure)
-    return [(0.6, [first]), (1, [*results, *curves]), (0.95, structures), (1, scores)]
+    structures = [replace(structures[0], height=0.95), *structures[1:-1], replace(structures[-1], share=2)]
+    first = Panel("A", "Reward follows the shape; two colours are new at test", task_structure, height=0.6)
+    return [[first], results + curves, structures, scores]
 
 
 def task_structure(ax: Axes) -> Axes:
@@ -71,27 +64,24 @@ def task_structure(ax: Axes) -> Axes:
     return ax
 
 
-def roc(ax: Axes, summary: pd.DataFrame, trials: pd.DataFrame, protocol: str) -> Axes:
+def roc(ax: Axes, found: StudyResult, protocol: str) -> Axes:
     """Draw both models' ROC curves, pooled over seeds, with the area under each."""
     ax.plot([0, 1], [0, 1], color=RULE, linestyle="--", linewidth=0.8)
     for model in PAIR:
-        p_hat, rewarded = exposures(trials, protocol, model)
-        area = picked(summary, task=LENGTH[protocol], model=model, metric="auc").iloc[0]
+        p_hat, rewarded = exposures(found.data.trials, protocol, model)
+        area = picked(found.summary, task=LENGTH[protocol], model=model, metric="auc").iloc[0]
         false_alarms, hits = roc_curve(p_hat.ravel(), rewarded.ravel())
         ax.plot(false_alarms, hits, color=MODEL_COLORS[model])
         y = 0.24 if model == "holmes" else 0.06
         text = f"AUC {area['value']:.3f}\n[{area['low']:.3f}, {area['high']:.3f}]"
         ax.text(1.0, y, text, color=MODEL_COLORS[model], ha="right", fontsize=7, linespacing=1.1)
-    ax.set_xlabel("false alarms")
-    ax.set_ylabel("hits")
-    ax.set_xticks([0, 0.5, 1])
-    ax.set_yticks([0, 0.5, 1])
+    ax.set(xlabel="false alarms", ylabel="hits", xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
     return ax
 
 
-def decision_variable(ax: Axes, trials: pd.DataFrame, protocol: str, model: str) -> Axes:
+def decision_variable(ax: Axes, found: StudyResult, protocol: str, model: str) -> Axes:
     """Draw how far predictions lie from 0.5, in percentage points, for the rewarded shape and the other."""
-    p_hat, rewarded = exposures(trials, protocol, model)
+    p_hat, rewarded = exposures(found.data.trials, protocol, model)
     score = 100 * (p_hat.ravel() - 0.5)
     bins = np.linspace(-8, 8, 33).tolist()
     score = np.clip(score, bins[0], bins[-1])

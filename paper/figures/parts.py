@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -24,6 +24,9 @@ from paper.statistics import TWO_SIDED_95
 from paper.studies import PAIR, Job, Reading, effective_reading
 from paper.summaries import picked
 from paper.tasks import run_model
+
+if TYPE_CHECKING:
+    from paper.run import StudyResult
 
 LEVELS = (2, 3, 4, 5)
 _LOOKS = descriptions(MODELS.values())["models"]
@@ -45,16 +48,17 @@ class Panel:
     title: str
     draw: Callable[[Axes], object]
     share: float = 1.0  # of the width of its row
+    height: float = 1.0  # of its row, beside others
     look: dict[str, Any] = field(default_factory=dict)  # what ``Axes.set`` is to set, such as limits and labels
 
 
-Rows = list[tuple[float, list[Panel]]]  # the share of the height of each, and its panels
+Rows = list[list[Panel]]
 
 
 def arrange(figure: FigureBase, rows: Rows) -> FigureBase:
     """Draw rows of panels."""
-    grid = figure.add_gridspec(len(rows), 1, height_ratios=[height for height, _ in rows])
-    for place, (_, panels) in enumerate(rows):
+    grid = figure.add_gridspec(len(rows), 1, height_ratios=[panels[0].height for panels in rows])
+    for place, panels in enumerate(rows):
         cells = grid[place].subgridspec(1, len(panels), width_ratios=[panel.share for panel in panels])
         for number, panel in enumerate(panels):
             ax = figure.add_subplot(cells[number])
@@ -70,27 +74,17 @@ def label_of(model: str) -> str:
     return MODELS[model].label
 
 
-def lines_by_level(
-    ax: Axes, summary: pd.DataFrame, published: pd.DataFrame, metric: str, models: Sequence[str] = PAIR
-) -> Axes:
+def lines_by_level(ax: Axes, found: StudyResult, metric: str, models: Sequence[str] = PAIR) -> Axes:
     """Draw a metric against the number of levels, with 95% intervals, and the published values as open diamonds."""
-    offsets = np.linspace(-0.06, 0.06, len(models)) * (1 if len(models) < 3 else 2)
-    for model, offset in zip(models, offsets, strict=True):
-        rows = [picked(summary, task=f"{level}-level", model=model, metric=metric).iloc[0] for level in LEVELS]
-        ax.errorbar(
-            np.array(LEVELS) + offset,
-            [row["value"] for row in rows],
-            [TWO_SIDED_95 * row["se"] for row in rows],
-            color=MODEL_COLORS[model],
-            marker=MODEL_MARKERS[model],
-            label=label_of(model),
-        )
-        edge = INK if len(models) < 3 else MODEL_COLORS[model]
-        for level in LEVELS:
-            diamonds(ax, level + offset, published, edge, task=f"{level}-level", model=model, metric=metric)
-    ax.set_xticks(LEVELS)
-    ax.set_xlim(1.7, 5.3)
-    ax.set_xlabel("levels of the task")
+    are_few = len(models) < 3
+    for model, offset in zip(models, np.linspace(-0.06, 0.06, len(models)) * (1 if are_few else 2), strict=True):
+        look: dict[str, Any] = {"color": MODEL_COLORS[model], "marker": MODEL_MARKERS[model], "label": label_of(model)}
+        keys = [{"task": f"{level}-level", "model": model, "metric": metric} for level in LEVELS]
+        rows = pd.concat([picked(found.summary, **own) for own in keys])
+        ax.errorbar(np.array(LEVELS) + offset, rows["value"], TWO_SIDED_95 * rows["se"], **look)
+        for level, own in zip(LEVELS, keys, strict=True):
+            diamonds(ax, level + offset, found, INK if are_few else MODEL_COLORS[model], **own)
+    ax.set(xticks=LEVELS, xlim=(1.7, 5.3), xlabel="levels of the task")
     return ax
 
 
@@ -102,29 +96,37 @@ def bar(ax: Axes, place: float, row: pd.Series[Any], width: float = 0.62, color:
     ax.vlines(place, *ends, color=INK, linewidth=1.0)
 
 
-def bars(ax: Axes, rows: pd.DataFrame, published: pd.DataFrame) -> Axes:
-    """Draw one bar a model, and the published values as open diamonds."""
+def bars(ax: Axes, found: StudyResult, models: Sequence[str] = PAIR, line: float = np.nan, **keys: str) -> Axes:
+    """Draw one bar a model, the published values as open diamonds, and a broken line across."""
+    rows = picked(found.summary, **keys).set_index("model").reindex(list(models)).dropna(how="all").reset_index()
+    source = {"source": "results"} if found.study == "forward" else {}
     for place, (_, row) in enumerate(rows.iterrows()):
         bar(ax, place, row)
-        diamonds(ax, place + 0.2, published, model=str(row["model"]))
-    ax.set_xticks(range(len(rows)), [label_of(str(model)) for model in rows["model"]])
+        diamonds(ax, place + 0.2, found, model=str(row["model"]), **keys, **source)
+    labels = [label_of(model) for model in rows["model"]]
+    if len(labels) < 3:
+        ax.set_xticks(range(len(rows)), labels)
+    else:
+        labels = [label.replace("HOLMES ", "HOLMES\n").replace("Flat +", "Flat +\n") for label in labels]
+        ax.set_xticks(range(len(rows)), labels, rotation=50, ha="right", rotation_mode="anchor", linespacing=0.95)
     ax.set_xlim(-0.6, len(rows) - 0.4)
+    ax.axhline(line, color=RULE, linestyle="--", linewidth=0.8, zorder=0)
     return ax
 
 
-def bars_of_pair(ax: Axes, summary: pd.DataFrame, rows: Mapping[float, Mapping[str, str]]) -> Axes:
+def bars_of_pair(ax: Axes, found: StudyResult, rows: Mapping[float, Mapping[str, str]]) -> Axes:
     """Draw the bars of both models side by side; ``rows`` says by their place which rows of the summary they are."""
     for model, offset in zip(PAIR, (-0.19, 0.19), strict=True):
         for place, keys in rows.items():
-            bar(ax, place + offset, picked(summary, model=model, **keys).iloc[0], width=0.36)
+            bar(ax, place + offset, picked(found.summary, model=model, **keys).iloc[0], width=0.36)
     handles = [Patch(color=MODEL_COLORS[model], label=label_of(model)) for model in PAIR]
     ax.legend(handles=handles, loc="upper right")
     return ax
 
 
-def diamonds(ax: Axes, x: float, published: pd.DataFrame, edge: str = INK, /, **keys: str) -> None:
+def diamonds(ax: Axes, x: float, found: StudyResult, edge: str = INK, /, **keys: str) -> None:
     """Draw published values as open diamonds."""
-    for value in picked(published, **keys)["value"]:
+    for value in picked(found.published, **keys)["value"]:
         ax.plot(x, value, zorder=5, **{**PUBLISHED, "markeredgecolor": edge})
 
 
@@ -172,8 +174,7 @@ def box(ax: Axes, x: float, y: float, width: float, height: float, text: str, co
 
 def empty(ax: Axes, width: float = 1.0, height: float = 1.0) -> Axes:
     """Make axes a blank sheet from (0, 0) to (width, height)."""
-    ax.set_xlim(0, width)
-    ax.set_ylim(0, height)
+    ax.set(xlim=(0, width), ylim=(0, height))
     ax.set_axis_off()
     return ax
 

@@ -17,13 +17,12 @@ from paper.figures.parts import (
     Panel,
     Rows,
     bars,
-    label_of,
     lines_by_level,
     regression,
     scatter_of_pair,
 )
 from paper.studies import LONG, VARIANTS
-from paper.summaries import LENGTH, highest_levels, picked, sweep_means, top_level, unit_means
+from paper.summaries import LENGTH, highest_levels, sweep_means, top_level, unit_means
 
 if TYPE_CHECKING:
     from paper.run import StudyResult
@@ -35,24 +34,13 @@ def ablation(found: StudyResult) -> Rows:
     """Draw recall by levels, and first-exposure accuracy, for the six variants."""
 
     def backward(ax: Axes) -> None:
-        lines_by_level(ax, found.summary, found.published, "recall", VARIANTS)
+        lines_by_level(ax, found, "recall", VARIANTS)
         ax.legend(loc="upper right", bbox_to_anchor=(1.03, 1.04), labelspacing=0.25)
 
-    def forward(ax: Axes) -> None:
-        summary, published = (
-            picked(each, task=LENGTH[LONG], metric="accuracy") for each in (found.summary, found.published)
-        )
-        rows = summary.set_index("model").reindex(VARIANTS).dropna(how="all").reset_index()
-        bars(ax, rows, published)
-        ax.axhline(0.5, color=RULE, linestyle="--", linewidth=0.8, zorder=0)
-        labels = [
-            label_of(model).replace("HOLMES ", "HOLMES\n").replace("Flat +", "Flat +\n") for model in rows["model"]
-        ]
-        ax.set_xticks(range(len(labels)), labels, rotation=50, ha="right", rotation_mode="anchor", linespacing=0.95)
-
+    forward = partial(bars, found=found, models=VARIANTS, line=0.5, task=LENGTH[LONG], metric="accuracy")
     look = {"ylabel": "accuracy, first exposure", "ylim": (0, 1.05)}
     first = Panel("A", "Backward transfer", backward, share=1.25, look={"ylabel": "recall", "ylim": (0.15, 1.0)})
-    return [(1, [first, Panel("B", "Forward transfer, 160 training trials", forward, look=look)])]
+    return [[first, Panel("B", "Forward transfer, 160 training trials", forward, look=look)]]
 
 
 def maps(found: StudyResult) -> Rows:
@@ -60,29 +48,23 @@ def maps(found: StudyResult) -> Rows:
     compositional = found.data.runs["compositional"]
     means = sweep_means(highest_levels(compositional))
     over = partial(plane, points=means)
-    averages = [
-        panel
-        for metric in ("accuracy", "recall")
-        for panel in (
-            Panel("", f"{metric.capitalize()}, HOLMES", partial(over, values=means[f"{metric}_holmes"])),
-            Panel(
-                "",
-                f"{metric.capitalize()}, HOLMES − flat",
-                partial(over, values=means[f"{metric}_difference"], diverging=True),
-            ),
-        )
-    ]
+    averages = []
+    for metric in ("accuracy", "recall"):
+        own, ahead = means[f"{metric}_holmes"], means[f"{metric}_difference"]
+        averages.append(Panel("", f"{metric.capitalize()}, HOLMES", partial(over, values=own)))
+        title = f"{metric.capitalize()}, HOLMES − flat"
+        averages.append(Panel("", title, partial(over, values=ahead, diverging=True)))
     by_level: list[Panel] = []
     price: list[Panel] = []
     for n_levels in LEVELS:
         top = top_level(compositional, n_levels)
         recall, accuracy = unit_means(top, "recall", "point"), unit_means(top, "accuracy", "point")
-        own = partial(over, values=recall["holmes"], limits=(0.2, 1.0))
-        by_level.append(Panel("", f"HOLMES recall, {n_levels} levels", own))
+        holmes = partial(over, values=recall["holmes"], limits=(0.2, 1.0))
+        by_level.append(Panel("", f"HOLMES recall, {n_levels} levels", holmes))
         look = {"xlabel": "accuracy", "ylabel": "" if price else "recall"}
         price.append(Panel("", f"{n_levels} levels", partial(scatter_of_pair, x=accuracy, y=recall), look=look))
     rows = [averages, by_level, price]
-    return [(1, [replace(row[0], letter=letter), *row[1:]]) for letter, row in zip("ABC", rows, strict=True)]
+    return [[replace(row[0], letter=letter), *row[1:]] for letter, row in zip("ABC", rows, strict=True)]
 
 
 def plane(
@@ -126,7 +108,7 @@ def advantages(found: StudyResult) -> Rows:
     for name, points, values, sign in shown:
         titles = f"{name}, HOLMES − flat", f"{np.mean(sign * values > 0):.1%} of pairs favour HOLMES"
         along = [partial(_along, points=points, values=values, parameter=parameter) for parameter in AXIS]
-        rows.append((1, [Panel(next(letters), title, draw) for title, draw in zip(titles, along, strict=True)]))
+        rows.append([Panel(next(letters), title, draw) for title, draw in zip(titles, along, strict=True)])
     return rows
 
 
