@@ -21,7 +21,6 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -136,28 +135,21 @@ def model_of_people(lattices: Lattices, prior: Scaled) -> pm.Model:
     return model
 
 
-@dataclass(frozen=True)
-class Way:
-    """A way to sample: with a seed to draws and the seconds of sampling, without those of compiling where it can tell.
+def ways(lattices: Lattices) -> dict[str, Callable[[int], tuple[az.InferenceData, float]]]:
+    """Return all ways to the same posterior; the first is the package's own.
 
-    The slice sampler of PyMC takes as many steps of tuning and draws in a round as it can be waited for.
+    Each takes a seed and returns draws and the seconds of sampling, without those of compiling where it can tell. The
+    slice sampler of PyMC takes as many steps of tuning and draws in a round as it can be waited for.
     """
-
-    name: str
-    sample: Callable[[int], tuple[az.InferenceData, float]]
-
-
-def ways(lattices: Lattices) -> list[Way]:
-    """Return all ways to the same posterior; the first is the package's own."""
     merged = merge(lattices)
     prior = scaled(GroupPrior(), merged.axes)
     density = Density.of_group(GroupTerm(lattices, merged, prior, {}, {}))
-    return [
-        Way("holmes_fit (NUTS)", lambda seed: by_nuts(density, seed)),
-        Way("people", lambda seed: by_slices(model_of_people(lattices, prior), 200, 600, seed)),
-        Way("sums", lambda seed: by_slices(model_of_sums(lattices, prior), 10, 30, seed)),
-        Way("merged sums", lambda seed: by_slices(model_of_sums(merged, prior), 50, 150, seed)),
-    ]
+    return {
+        "holmes_fit (NUTS)": lambda seed: by_nuts(density, seed),
+        "people": lambda seed: by_slices(model_of_people(lattices, prior), 200, 600, seed),
+        "sums": lambda seed: by_slices(model_of_sums(lattices, prior), 10, 30, seed),
+        "merged sums": lambda seed: by_slices(model_of_sums(merged, prior), 50, 150, seed),
+    }
 
 
 def by_nuts(density: Density, seed: int) -> tuple[az.InferenceData, float]:
@@ -179,16 +171,15 @@ def compare(lattices: Lattices, rounds: int) -> tuple[pd.DataFrame, pd.DataFrame
     """Sample in all ways in turn, and return speeds, and how far the posteriors are apart."""
     rows: list[dict[str, Any]] = []
     kept: dict[str, list[Any]] = {}
-    everything = ways(lattices)
-    for number, way in product(range(rounds), everything):
+    for number, (name, sample) in product(range(rounds), ways(lattices).items()):
         begun, processor = time.perf_counter(), time.process_time()
-        idata, seconds = way.sample(100 + number)
-        row = {"way": way.name, "seconds": seconds, "with_compilation": time.perf_counter() - begun}
+        idata, seconds = sample(100 + number)
+        row = {"way": name, "seconds": seconds, "with_compilation": time.perf_counter() - begun}
         row["processor"] = time.process_time() - processor
-        kept.setdefault(way.name, []).append(idata["posterior"][list(QUANTITIES)])
+        kept.setdefault(name, []).append(idata["posterior"][list(QUANTITIES)])
         ess = smallest_ess(idata["posterior"])
         rows.append(row | {"lowest": ess / seconds, "highest": ess / seconds})
-        print(f"round {number + 1}, {way.name}: {ess:.0f} effective draws in {seconds:.0f} s", flush=True)
+        print(f"round {number + 1}, {name}: {ess:.0f} effective draws in {seconds:.0f} s", flush=True)
     of_rounds = {"seconds": "sum", "with_compilation": "sum", "processor": "sum", "lowest": "min", "highest": "max"}
     speeds = pd.DataFrame(rows).groupby("way", sort=False).agg(of_rounds)
     together = {name: joined(parts) for name, parts in kept.items()}

@@ -10,22 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 
 from holmes_fit.reporting.style import INK, NO_OUTCOME, OUTCOME, PALE, RULE
-from paper.figures.parts import (
-    LEVELS,
-    MODEL_COLORS,
-    Panel,
-    Rows,
-    bar,
-    bars,
-    bars_of_pair,
-    box,
-    diamonds,
-    empty,
-    legend_of_pair,
-    lines_by_level,
-    panels_of_trees,
-    scatter_of_pair,
-)
+from paper.figures import parts
+from paper.figures.parts import LEVELS, MODEL_COLORS, Panel, Rows
 from paper.summaries import highest_levels, picked, unit_means
 
 if TYPE_CHECKING:
@@ -38,9 +24,9 @@ def compression(found: StudyResult) -> Rows:
     """Draw the paper's first results figure: accuracy is kept, representations are smaller."""
 
     def late(ax: Axes) -> None:
-        legend_of_pair(lines_by_level(ax, found, "late_accuracy"), loc="lower left")
+        parts.legend_of_pair(parts.lines_by_level(ax, found, "late_accuracy"), loc="lower left")
 
-    two_levels, by_level = partial(bars, found=found, task="2-level"), partial(lines_by_level, found=found)
+    two_levels, by_level = partial(parts.bars, found=found, task="2-level"), partial(parts.lines_by_level, found=found)
     correct, above_0 = {"ylabel": "share correct"}, {"ylim": (0, None)}
     entropy, clusters = (partial(by_level, metric=metric) for metric in ("entropy", "clusters"))
     return [
@@ -51,7 +37,7 @@ def compression(found: StudyResult) -> Rows:
         ],
         [
             Panel("D", "Accuracy, final 70% of trials", late, look=correct | {"ylim": (0.5, 1.02)}),
-            *panels_of_trees("E", found.further["trees"], _name_of_category, "learned by {}"),
+            *parts.panels_of_trees("E", found.further["trees"], _name_of_category, "learned by {}"),
         ],
         [
             Panel("F", "Entropy within categories", entropy, look={"ylabel": "nats"} | above_0),
@@ -64,14 +50,15 @@ def transfer(found: StudyResult) -> Rows:
     """Draw the paper's figure of one-shot transfer."""
 
     def recall(ax: Axes) -> None:
-        legend_of_pair(lines_by_level(ax, found, "recall"), loc="lower left")
+        parts.legend_of_pair(parts.lines_by_level(ax, found, "recall"), loc="lower left")
 
     def by_depth(ax: Axes) -> None:
-        bars_of_pair(ax, found, {level: {"task": f"5-level, level {level}", "metric": "recall"} for level in LEVELS})
+        rows = {level: {"task": f"5-level, level {level}", "metric": "recall"} for level in LEVELS}
+        parts.bars_of_pair(ax, found, rows)
 
     top = highest_levels(found.data.runs["compositional"])
     accuracy, recalled = (unit_means(top, metric, "point") for metric in ("accuracy", "recall"))
-    price, share = partial(scatter_of_pair, x=accuracy, y=recalled), {"ylabel": "recall", "ylim": (0, 1)}
+    price, share = partial(parts.scatter_of_pair, x=accuracy, y=recalled), {"ylabel": "recall", "ylim": (0, 1)}
     depth = {"xticks": LEVELS, "xlabel": "category level (5 is the highest)", **share}
     look = {"xlabel": "accuracy, all trials", "ylabel": "recall"}
     return [
@@ -89,16 +76,16 @@ def transfer(found: StudyResult) -> Rows:
 
 def task_structure(ax: Axes) -> Axes:
     """Draw the 2-level task: a category decides the outcome; four observations are seen under each."""
-    empty(ax, 8, 3.4).set_ylim(-0.15, 3.3)
+    parts.empty(ax, 8, 3.4).set_ylim(-0.15, 3.3)
     for value, (color, text) in enumerate([(OUTCOME, "outcome"), (NO_OUTCOME, "no outcome")]):
         middle = 2 + 4 * value
-        box(ax, middle, 2.85, 2.4, 0.7, text, color=_pale(color))
+        parts.box(ax, middle, 2.85, 2.4, 0.7, text, color=_pale(color))
         ax.plot([middle, middle], [2.5, 2.15], color=RULE, zorder=0)
-        box(ax, middle, 1.8, 2.4, 0.7, f"level 2 = {value}", color=PALE)
+        parts.box(ax, middle, 1.8, 2.4, 0.7, f"level 2 = {value}", color=PALE)
         for observation in range(N_OBSERVATIONS):
             x = middle - 1.35 + 0.9 * observation
             ax.plot([middle, x], [1.45, 0.95], color=RULE, zorder=0)
-            box(ax, x, 0.62, 0.74, 0.62, str(observation))
+            parts.box(ax, x, 0.62, 0.74, 0.62, str(observation))
         ax.text(middle, 0.02, "observations", ha="center", va="center", fontsize=7)
     return ax
 
@@ -118,7 +105,7 @@ def _name_of_category(row: pd.Series[float]) -> str:
 
 def transfer_steps(ax: Axes) -> Axes:
     """Draw the three steps of one-shot transfer."""
-    empty(ax, 12, 2)
+    parts.empty(ax, 12, 2)
     steps = (
         "Training\npredict every outcome;\nno category is ever named",
         "Teaching\none past trial is labelled:\n“it belongs to category 0”",
@@ -126,7 +113,7 @@ def transfer_steps(ax: Axes) -> Axes:
     )
     for place, text in enumerate(steps):
         x = 2 + 4 * place
-        box(ax, x, 1.0, 3.4, 1.5, text, color=PALE)
+        parts.box(ax, x, 1.0, 3.4, 1.5, text, color=PALE)
         if place:
             ax.annotate("", (x - 1.75, 1.0), (x - 2.25, 1.0), arrowprops={"arrowstyle": "->", "color": INK})
     return ax
@@ -137,7 +124,7 @@ def advantage(ax: Axes, found: StudyResult) -> Axes:
     ax.axhline(0, color=RULE, linewidth=0.8)
     for level in LEVELS:
         keys = {"task": f"{level}-level", "model": "difference", "metric": "recall"}
-        bar(ax, level, picked(found.summary, **keys).iloc[0], width=0.6, color=MODEL_COLORS["holmes"])
-        diamonds(ax, level + 0.2, found, **keys)
+        parts.bar(ax, level, picked(found.summary, **keys).iloc[0], width=0.6, color=MODEL_COLORS["holmes"])
+        parts.diamonds(ax, level + 0.2, found, **keys)
     ax.set(xticks=LEVELS, xlabel="levels of the task", ylabel="recall, HOLMES − flat")
     return ax

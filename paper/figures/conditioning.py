@@ -10,7 +10,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from holmes_fit.reporting.style import INK, NO_OUTCOME, OUTCOME
-from paper.figures.parts import Panel, Rows, bars, bars_of_pair, label_of
+from paper.figures import parts
+from paper.figures.parts import Panel, Rows, label_of
 from paper.statistics import TWO_SIDED_95
 from paper.studies import PAIR
 from paper.summaries import picked
@@ -29,19 +30,17 @@ def conditioning(found: StudyResult) -> Rows:
     boundary = int((picked(trials, model="flat").query("seed == 0")["phase"] == "acquisition").sum())
     schedule = partial(idealized, boundary=boundary, length=int(trials["trial"].max()))
 
-    at_end, clusters = (
-        partial(final_predictions, found=found, p=tests),
-        partial(bars, found=found, line=2, metric="clusters"),
-    )
+    at_end = partial(final_predictions, found=found, p=tests)
+    clusters = partial(parts.bars, found=found, line=2, metric="clusters")
     upper = [
         Panel("A", "Schedule and ideal trace", schedule, share=4),
         Panel("B", "Final 20% of each phase", at_end, share=5, look={"ylabel": "P(outcome | cue)"}),
         Panel("", "Clusters", clusters, share=2.5, look={"xlabel": _p_text(tests.get("clusters", np.nan))}),
     ]
-    lower = [
-        Panel("", f"{label_of(model)}: mean over seeds, one seed dotted", partial(traces, rows=rows, boundary=boundary))
-        for model, rows in ((model, picked(trials, model=model)) for model in PAIR)
-    ]
+    lower = []
+    for model in PAIR:
+        draw = partial(traces, rows=picked(trials, model=model), boundary=boundary)
+        lower.append(Panel("", f"{label_of(model)}: mean over seeds, one seed dotted", draw))
     return [upper, lower]
 
 
@@ -83,7 +82,7 @@ def final_predictions(ax: Axes, found: StudyResult, p: pd.Series[float]) -> Axes
     """Draw final predictions by phase and cue, both models side by side, with the p of their difference below."""
     phases, cues = {"acquisition": "acquis.", "extinction": "extinct."}, {"plus": "CS+", "minus": "CS−"}
     groups = {f"{phase}_{cue}": f"{cues[cue]}\n{text}" for phase, text in phases.items() for cue in cues}
-    bars_of_pair(ax, found, {place: {"metric": metric} for place, metric in enumerate(groups)})
+    parts.bars_of_pair(ax, found, {place: {"metric": metric} for place, metric in enumerate(groups)})
     labels = [f"{text}\n{_p_text(p.get(metric, np.nan))}" for metric, text in groups.items()]
     ax.set_xticks(range(len(groups)), labels)
     return ax

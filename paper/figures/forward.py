@@ -12,7 +12,8 @@ from matplotlib.axes import Axes
 
 from holmes_fit.reporting.style import INK, NO_OUTCOME, OUTCOME, RULE
 from holmes_fit.trials.protocols.catalogue import load_protocol
-from paper.figures.parts import MODEL_COLORS, Panel, Rows, bars, empty, label_of, panels_of_trees
+from paper.figures import parts
+from paper.figures.parts import MODEL_COLORS, Panel, Rows, label_of
 from paper.statistics import roc_curve
 from paper.studies import PAIR, SHORT
 from paper.summaries import LENGTH, exposures, picked
@@ -31,14 +32,14 @@ def new_colors(found: StudyResult) -> Rows:
     scores: list[Panel] = []
     for protocol, task in LENGTH.items():
         look = {"ylim": (0, 1.05), "ylabel": "" if results else "accuracy, first exposure"}
-        accuracy = partial(bars, found=found, line=0.5, task=task, metric="accuracy")
+        accuracy = partial(parts.bars, found=found, line=0.5, task=task, metric="accuracy")
         results.append(Panel("" if results else "B", f"{task} repetitions", accuracy, look=look))
         curve = partial(roc, found=found, protocol=protocol)
         curves.append(Panel("" if curves else "C", f"ROC, {task}", curve))
         for model in PAIR:
             scored = partial(decision_variable, found=found, protocol=protocol, model=model)
             scores.append(Panel("" if scores else "E", f"{label_of(model)}, {task}", scored))
-    structures = panels_of_trees("D", found.further["trees"], _name_of_shape, "{}")
+    structures = parts.panels_of_trees("D", found.further["trees"], _name_of_shape, "{}")
     structures = [replace(structures[0], height=0.95), *structures[1:-1], replace(structures[-1], share=2)]
     first = Panel("A", "Reward follows the shape; two colours are new at test", task_structure, height=0.6)
     return [[first], results + curves, structures, scores]
@@ -50,7 +51,7 @@ def task_structure(ax: Axes) -> Axes:
     assert design is not None
     colors: tuple[str, ...] = getattr(design, "colors")  # noqa: B009  # the design of this protocol has them
     n_trained = len(colors) - int(getattr(design, "test_colors"))  # noqa: B009
-    empty(ax, 14, 3)
+    parts.empty(ax, 14, 3)
     for row, (marker, text) in enumerate([("o", "rewarded"), ("s", "not rewarded")]):
         y = 1.75 - 1.1 * row
         for place, color in enumerate(colors):

@@ -114,7 +114,7 @@ def bars(ax: Axes, found: StudyResult, models: Sequence[str] = PAIR, line: float
     return ax
 
 
-def bars_of_pair(ax: Axes, found: StudyResult, rows: Mapping[float, Mapping[str, str]]) -> Axes:
+def bars_of_pair(ax: Axes, found: StudyResult, rows: Mapping[int, Mapping[str, str]]) -> Axes:
     """Draw the bars of both models side by side; ``rows`` says by their place which rows of the summary they are."""
     for model, offset in zip(PAIR, (-0.19, 0.19), strict=True):
         for place, keys in rows.items():

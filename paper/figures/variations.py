@@ -12,15 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from holmes_fit.reporting.style import HOLMES, INK, RULE
-from paper.figures.parts import (
-    LEVELS,
-    Panel,
-    Rows,
-    bars,
-    lines_by_level,
-    regression,
-    scatter_of_pair,
-)
+from paper.figures import parts
+from paper.figures.parts import LEVELS, Panel, Rows
 from paper.studies import LONG, VARIANTS
 from paper.summaries import LENGTH, highest_levels, sweep_means, top_level, unit_means
 
@@ -34,10 +27,10 @@ def ablation(found: StudyResult) -> Rows:
     """Draw recall by levels, and first-exposure accuracy, for the six variants."""
 
     def backward(ax: Axes) -> None:
-        lines_by_level(ax, found, "recall", VARIANTS)
+        parts.lines_by_level(ax, found, "recall", VARIANTS)
         ax.legend(loc="upper right", bbox_to_anchor=(1.03, 1.04), labelspacing=0.25)
 
-    forward = partial(bars, found=found, models=VARIANTS, line=0.5, task=LENGTH[LONG], metric="accuracy")
+    forward = partial(parts.bars, found=found, models=VARIANTS, line=0.5, task=LENGTH[LONG], metric="accuracy")
     look = {"ylabel": "accuracy, first exposure", "ylim": (0, 1.05)}
     first = Panel("A", "Backward transfer", backward, share=1.25, look={"ylabel": "recall", "ylim": (0.15, 1.0)})
     return [[first, Panel("B", "Forward transfer, 160 training trials", forward, look=look)]]
@@ -62,7 +55,7 @@ def maps(found: StudyResult) -> Rows:
         holmes = partial(over, values=recall["holmes"], limits=(0.2, 1.0))
         by_level.append(Panel("", f"HOLMES recall, {n_levels} levels", holmes))
         look = {"xlabel": "accuracy", "ylabel": "" if price else "recall"}
-        price.append(Panel("", f"{n_levels} levels", partial(scatter_of_pair, x=accuracy, y=recall), look=look))
+        price.append(Panel("", f"{n_levels} levels", partial(parts.scatter_of_pair, x=accuracy, y=recall), look=look))
     rows = [averages, by_level, price]
     return [[replace(row[0], letter=letter), *row[1:]] for letter, row in zip("ABC", rows, strict=True)]
 
@@ -113,6 +106,6 @@ def advantages(found: StudyResult) -> Rows:
 
 
 def _along(ax: Axes, points: pd.DataFrame, values: pd.Series[float], parameter: str) -> None:
-    regression(ax, points[parameter].to_numpy(), np.asarray(values, dtype=np.float64), HOLMES)
+    parts.regression(ax, points[parameter].to_numpy(), np.asarray(values, dtype=np.float64), HOLMES)
     ax.axhline(0, color=RULE, linewidth=0.8)
     ax.set_xlabel(AXIS[parameter], labelpad=1)
