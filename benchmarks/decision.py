@@ -37,13 +37,7 @@ from holmes_fit.likelihood.answers import halves
 from holmes_fit.likelihood.density import density_of, deviations_of, log_odds_of
 from holmes_fit.runs.knowledge import Knowledge, Marginal
 from holmes_fit.settings.preset import load_preset
-from holmes_fit.studies.recovery.shared_traces import (
-    SharedTask,
-    SharedTraces,
-    drawn,
-    shared_by_models,
-    shared_learners,
-)
+from holmes_fit.studies.recovery.shared_traces import SharedTask, SharedTraces, drawn, shared_by_models, shared_learners
 from holmes_fit.trials.cohorts import Learner
 
 EARLIER = "1be3e29"

@@ -16,7 +16,7 @@ from holmes_fit.reporting.style import use_style
 from paper.compare import OUTSIDE, reason
 from paper.figures import FIGURES
 from paper.figures.parts import arrange
-from paper.run import StudyResult
+from paper.results import StudyResult
 from paper.studies import FULL, READINGS, STUDIES, WHOLE, Reading, Sizes, Study
 from paper.summaries import picked
 from paper.words import METRICS, NAMES, WORDS, departures

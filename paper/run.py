@@ -12,36 +12,17 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pandas as pd
-from matplotlib.figure import Figure
 
-from holmes_fit._support.atomic import written_whole
 from holmes_fit._support.csv_tables import write_table
 from holmes_fit._support.errors import Problems, nearest
 from holmes_fit._support.progress import OnProgress
 from holmes_fit.models.registry import check_count
-from holmes_fit.reporting.style import PAGE_WIDTH, use_style
 from holmes_fit.runs.folder import Run, open_run
 from holmes_fit.studies.work import each_done
-from paper.compare import WITHIN, check_headlines, compare, difference_table, published_table
-from paper.figures import FIGURES
-from paper.figures.parts import Example, arrange, example_trees
+from paper.compare import difference_table
 from paper.pdf import report
-from paper.studies import (
-    FULL,
-    QUICK,
-    SHARED_TASKS,
-    SHORT,
-    STUDIES,
-    WHOLE,
-    Chunk,
-    Job,
-    Reading,
-    Sizes,
-    Study,
-    jobs_of,
-    wanted_chunks,
-)
-from paper.summaries import Data, conditioning_tests, load_data, summarise, task_spread
+from paper.results import StudyResult, finish_study
+from paper.studies import FULL, QUICK, STUDIES, WHOLE, Chunk, Job, Reading, Sizes, jobs_of, wanted_chunks
 from paper.tasks import run_chunk
 
 REPORT = "replication.pdf"
@@ -58,87 +39,6 @@ CODE = (
     "paper/tasks.py",
     "protocols/*.toml",
 )
-
-
-@dataclass(frozen=True)
-class StudyResult:
-    """One study under one reading of the paper."""
-
-    study: Study
-    reading: Reading
-    data: Data
-    summary: pd.DataFrame
-    published: pd.DataFrame
-    comparison: pd.DataFrame
-    headlines: pd.DataFrame
-    further: dict[str, pd.DataFrame]
-
-    def in_one_line(self) -> str:
-        """Return how the study came out."""
-        parts = [f"{self.study}, {self.reading.replace('_', ' ')}:"]
-        if len(self.comparison):
-            within = int((self.comparison["verdict"] == WITHIN).sum())
-            parts.append(f"{within} of {len(self.comparison)} numbers within 3 SE of the published ones;")
-        holding = int((self.headlines["verdict"] == "holds").sum())
-        parts.append(f"{holding} of {len(self.headlines)} headlines hold")
-        return " ".join(parts)
-
-    def tables(self) -> dict[str, pd.DataFrame]:
-        """Return every table by its name."""
-        several = len(self.data.runs) > 1
-        found = {f"runs_{job}" if several else "runs": runs for job, runs in self.data.runs.items()}
-        found |= {"trials": self.data.trials, "summary": self.summary, "comparison": self.comparison}
-        found |= {"headlines": self.headlines, **self.further}
-        return {name: table for name, table in found.items() if len(table)}
-
-
-def finish_study(
-    run: Run, jobs: dict[str, Job], sizes: Sizes, which: tuple[Study, Reading]
-) -> tuple[StudyResult, list[Path]]:
-    """Work out one study and write its tables and figures."""
-    study, reading = which
-    data = load_data(run, jobs, study, reading)
-    summary, published = summarise(study, data, sizes.bootstrap), published_table()
-    further: dict[str, pd.DataFrame] = {}
-    if SHARED_TASKS in data.runs:
-        further["task_spread"] = task_spread(data.runs[SHARED_TASKS])
-    if study in ("backward", "forward"):
-        further["trees"] = _trees(jobs, study, reading, data)
-    if study == "conditioning":
-        further["tests"] = conditioning_tests(data.runs["conditioning"])
-    comparison = compare(summary, published, further.get("task_spread"))
-    own = published[published["study"] == study]
-    result = StudyResult(study, reading, data, summary, own, comparison, check_headlines(summary), further)
-    tables = [run.write_table(f"{reading}/{study}/{name}.csv", table) for name, table in result.tables().items()]
-    return result, [*tables, *write_pictures(result, run.path(f"{reading}/{study}"))]
-
-
-def _trees(jobs: dict[str, Job], study: Study, reading: Reading, data: Data) -> pd.DataFrame:
-    """Return what was learned in the first run, and for forward transfer also where HOLMES parts the shapes most."""
-    first = [Example("Flat", "flat", 0), Example("HOLMES", "holmes", 0)]
-    if study == "backward":
-        return example_trees(jobs["compositional"], "compositional_2", reading, first)
-    runs = data.runs["shape_color"].query("model == 'holmes' and protocol == @SHORT")
-    best = int(runs["seed"].to_numpy()[int(runs["separation"].to_numpy().argmax())])
-    best_run = Example("HOLMES, the seed with most separation", "holmes", best)
-    return example_trees(jobs["shape_color"], SHORT, reading, [*first, best_run])
-
-
-def write_pictures(result: StudyResult, folder: Path) -> list[Path]:
-    """Write the figures of a study as PNG and PDF."""
-    paths = []
-    with use_style():
-        for name, (rows, height) in FIGURES[result.study].items():
-            figure = Figure(figsize=(PAGE_WIDTH, height))
-            arrange(figure, rows(result))
-            figure.draw_without_rendering()
-            figure.set_layout_engine("none")  # laid out once, for both files
-            for kind in ("png", "pdf"):
-                path = folder / f"{name}.{kind}"
-                with written_whole(path) as temporary:
-                    figure.savefig(temporary, format=kind, metadata={"CreationDate": None} if kind == "pdf" else None)
-                paths.append(path)
-    return paths
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Replicat
     out = tmp_path_factory.mktemp("replication") / "out"
     seen: list[tuple[int, int]] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("paper.run.write_pictures", lambda result, folder: [])
+        patch.setattr("paper.results.write_pictures", lambda result, folder: [])
         found = replicate([], out, workers=1, sizes=TINY, progress=lambda done, total: seen.append((done, total)))
     assert seen[0][0] == 0
     assert seen[-1][0] == seen[-1][1] == len(seen) - 1

@@ -9,7 +9,7 @@ from paper.figures import backward, conditioning, forward, variations
 from paper.figures.parts import Rows
 
 if TYPE_CHECKING:
-    from paper.run import StudyResult
+    from paper.results import StudyResult
     from paper.studies import Study
 
 FIGURES: dict[Study, dict[str, tuple[Callable[[StudyResult], Rows], float]]] = {  # by name; inches

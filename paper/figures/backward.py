@@ -15,7 +15,7 @@ from paper.figures.parts import LEVELS, MODEL_COLORS, Panel, Rows
 from paper.summaries import highest_levels, picked, unit_means
 
 if TYPE_CHECKING:
-    from paper.run import StudyResult
+    from paper.results import StudyResult
 
 N_OBSERVATIONS = 4
 

@@ -17,7 +17,7 @@ from paper.studies import PAIR
 from paper.summaries import picked
 
 if TYPE_CHECKING:
-    from paper.run import StudyResult
+    from paper.results import StudyResult
 
 # The paper shows CS+ in blue and CS- in red; here the reinforced cue has the colour that outcomes have everywhere.
 CUES = {"CS+": OUTCOME, "CS-": NO_OUTCOME}

@@ -19,7 +19,7 @@ from paper.studies import PAIR, SHORT
 from paper.summaries import LENGTH, exposures, picked
 
 if TYPE_CHECKING:
-    from paper.run import StudyResult
+    from paper.results import StudyResult
 
 # What the colours of the protocol look like.
 PAINT = {"cyan": "#33bbbb", "green": "#339944", "gray": "#999999", "yellow": "#e6c619", "pink": "#f29ebc"}

@@ -26,7 +26,7 @@ from paper.summaries import picked
 from paper.tasks import run_model
 
 if TYPE_CHECKING:
-    from paper.run import StudyResult
+    from paper.results import StudyResult
 
 LEVELS = (2, 3, 4, 5)
 _LOOKS = descriptions(MODELS.values())["models"]

@@ -18,7 +18,7 @@ from paper.studies import LONG, VARIANTS
 from paper.summaries import LENGTH, highest_levels, sweep_means, top_level, unit_means
 
 if TYPE_CHECKING:
-    from paper.run import StudyResult
+    from paper.results import StudyResult
 
 AXIS = {"alpha": "α", "omega": "Ω"}
 
