@@ -85,13 +85,12 @@ def against_truth(found: Posterior, truth: dict[str, float], rng: np.random.Gene
 
 def parameter_measures(own: pd.DataFrame) -> dict[str, float]:
     """Return coverage and tests of the ranks of one parameter."""
-    people, covered, rank = len(own), int(own["covered"].sum()), own["rank"].to_numpy()
+    people, covered = len(own), int(own["covered"].sum())
     low, high = allowed(people)
     either_side = min(1.0, 2 * min(binom.cdf(covered, people, 0.95), binom.sf(covered - 1, people, 0.95)))
     error = own["mean"] - own["truth"]
     row = {"people": people, "coverage": covered / people, "allowed_low": low, "allowed_high": high}
-    row |= {"coverage_p": float(either_side), "mean_rank": float((rank + 0.5).mean() / (RANKED + 1))}
-    row |= {"mean_rank_error": float(np.sqrt(1 / 12 / people)), **rank_tests(rank, RANKED)}
+    row |= {"coverage_p": float(either_side), **rank_tests(own["rank"].to_numpy(), RANKED)}
     row |= {"correlation": float(np.corrcoef(own["mean"], own["truth"])[0, 1])}
     row |= {"rmse": float(np.sqrt((error**2).mean())), "bias": float(error.mean())}
     return row | {"posterior_sd": float(own["sd"].mean()), "truth_sd": float(own["truth"].std())}

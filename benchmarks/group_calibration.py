@@ -159,9 +159,7 @@ def _ends(which: str, frequency: np.ndarray) -> dict[str, float]:
 
 def rank_measures(own: pd.DataFrame) -> dict[str, float]:
     """Return tests of the ranks of one quantity of a group."""
-    rank, n = own["rank"].to_numpy(), len(own)
-    row = {"cohorts": n, "mean_rank": (rank + 0.5).mean() / (RANKED + 1), "mean_rank_error": np.sqrt(1 / 12 / n)}
-    return row | rank_tests(rank, RANKED)
+    return {"cohorts": len(own), **rank_tests(own["rank"].to_numpy(), RANKED)}
 
 
 def shrinkage_table(people: pd.DataFrame) -> pd.DataFrame:

@@ -26,6 +26,11 @@ class Estimate(NamedTuple):
     lower: float
     upper: float
 
+    def __format__(self, spec: str) -> str:
+        """Write the number, and its interval in brackets if there is one."""
+        value, lower, upper = (format(each, spec) for each in self)
+        return value if np.isnan(self.lower) else f"{value} ({lower} to {upper})"
+
 
 NOTHING = Estimate(np.nan, np.nan, np.nan)
 
@@ -91,5 +96,7 @@ def allowed(n: int, level: float = LEVEL) -> tuple[float, float]:
 
 
 def rank_tests(ranks: NDArray[np.int64], n_draws: int) -> dict[str, float]:
-    """Return tests of whether ranks of truths among so many draws are uniform."""
-    return {"chi2_p": chi_square_p(ranks, n_draws), "ecdf_p": ecdf_p(ranks, n_draws)}
+    """Return the mean of ranks of truths among so many draws, which is .5 if they are uniform, and tests of that."""
+    mean, error = (ranks + 0.5).mean() / (n_draws + 1), np.sqrt(1 / 12 / len(ranks))
+    tests = {"chi2_p": chi_square_p(ranks, n_draws), "ecdf_p": ecdf_p(ranks, n_draws)}
+    return {"mean_rank": float(mean), "mean_rank_error": float(error), **tests}

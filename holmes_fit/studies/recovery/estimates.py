@@ -195,5 +195,6 @@ def sbc_summary(ranks: pd.DataFrame, follows_prior: Mapping[str, bool] | None = 
                 rows.append(row | {"verdict": TOO_FEW if is_tested else NO_TEST})
                 continue
             tests = rank_tests(own["rank"].to_numpy(dtype=np.int64), int(own["n_draws"].iloc[0]))
-            rows.append(row | tests | {"verdict": FAILS if min(tests.values()) < least else PASSES})
+            is_wrong = min(tests["chi2_p"], tests["ecdf_p"]) < least
+            rows.append(row | tests | {"verdict": FAILS if is_wrong else PASSES})
     return pd.DataFrame(rows, columns=list(SUMMARY))
