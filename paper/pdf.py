@@ -10,7 +10,7 @@ import pandas as pd
 
 from holmes_fit._support.numbers import MISSING
 from holmes_fit.models.registry import MODELS
-from holmes_fit.reporting.blocks import About, Block, Picture, Section, Table, Text, numbers, texts
+from holmes_fit.reporting.blocks import About, Block, Column, Picture, Section, Table, Text, numbers, texts
 from holmes_fit.reporting.engine import pdf_of
 from holmes_fit.reporting.style import use_style
 from paper.compare import OUTSIDE, reason
@@ -70,7 +70,7 @@ def _outside(found: Results) -> list[Block]:
             f"errors of the published ones; of the backward table, {(~of_backward).sum()} of {len(of_backward)}. These "
             "do not:"
         ),
-        _table(every[is_outside], *shown),
+        _table(every[is_outside].drop(columns="verdict"), *shown),
         Text("Why", "heading"),
         *map(Text, dict.fromkeys(reason(row) for _, row in every[is_outside].iterrows())),
     ]
@@ -162,9 +162,9 @@ COUNTED: dict[str, Callable[[float], str]] = {
 
 
 def _table(rows: pd.DataFrame, *shown: str) -> Table:
-    """Return some columns of a table; rows whose verdict is that they are outside stand out, unless all are."""
-    heads = [HEADS.get(name, name) for name in shown]
-    columns = [numbers(head)[0] if name in COUNTED else texts(head)[0] for name, head in zip(shown, heads, strict=True)]
+    """Return some columns of a table; rows whose verdict is that they are outside stand out."""
+    heads = {name: HEADS.get(name, name) for name in shown}
+    columns = [Column(head, right=name in COUNTED) for name, head in heads.items()]
     cells = [[(NAMED | COUNTED)[name](value) for value in rows[name]] for name in shown]
     marked = [place for place, verdict in enumerate(rows.get("verdict", ())) if verdict == OUTSIDE]
-    return Table(columns, list(zip(*cells, strict=True)), marked if len(marked) < len(rows) else ())
+    return Table(columns, list(zip(*cells, strict=True)), marked)
