@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 
@@ -18,6 +17,8 @@ if TYPE_CHECKING:
     from paper.results import StudyResult
 
 N_OBSERVATIONS = 4
+# Of the 2-level task: four observations, then level 2 twice.
+CUES = [*(f"observation {number}" for number in range(N_OBSERVATIONS)), "1 at level 2", "1 at level 2.2"]
 
 
 def compression(found: StudyResult) -> Rows:
@@ -37,7 +38,7 @@ def compression(found: StudyResult) -> Rows:
         ],
         [
             Panel("D", "Accuracy, final 70% of trials", late, look=correct | {"ylim": (0.5, 1.02)}),
-            *parts.panels_of_trees("E", found.further["trees"], _name_of_category, "learned by {}"),
+            *parts.panels_of_trees("E", found.further["trees"], CUES, "learned by {}"),
         ],
         [
             Panel("F", "Entropy within categories", entropy, look={"ylabel": "nats"} | above_0),
@@ -93,14 +94,6 @@ def task_structure(ax: Axes) -> Axes:
 def _pale(color: str) -> tuple[float, float, float]:
     red, green, blue = (0.35 * part + 0.65 for part in to_rgb(color))
     return red, green, blue
-
-
-def _name_of_category(row: pd.Series[float]) -> str:
-    """Say which category the trials of a node belong to. The cues are four observations, then level 2 twice."""
-    share = float(row[f"cue_{N_OBSERVATIONS}"])
-    if share > 0.9 or share < 0.1:
-        return f"level 2 = {round(share)}"
-    return "both"
 
 
 def transfer_steps(ax: Axes) -> Axes:

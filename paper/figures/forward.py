@@ -7,11 +7,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from matplotlib.axes import Axes
 
 from holmes_fit.reporting.style import INK, NO_OUTCOME, OUTCOME, RULE
 from holmes_fit.trials.protocols.catalogue import load_protocol
+from holmes_fit.trials.protocols.designs import ShapeColor
 from paper.figures import parts
 from paper.figures.parts import MODEL_COLORS, Panel, Rows, label_of
 from paper.statistics import roc_curve
@@ -39,18 +39,24 @@ def new_colors(found: StudyResult) -> Rows:
         for model in PAIR:
             scored = partial(decision_variable, found=found, protocol=protocol, model=model)
             scores.append(Panel("" if scores else "E", f"{label_of(model)}, {task}", scored))
-    structures = parts.panels_of_trees("D", found.further["trees"], _name_of_shape, "{}")
-    structures = [replace(structures[0], height=0.95), *structures[1:-1], replace(structures[-1], share=2)]
+    shapes = [f"{shape}.{copy}" if copy else shape for copy in range(6) for shape in ("circle", "square")]
+    structures = parts.panels_of_trees("D", found.further["trees"], [*shapes, *_design().colors], "{}")
+    shares = zip(structures, (0.7, 1.3, 2), strict=True)
+    structures = [replace(each, share=share, height=0.95) for each, share in shares]
     first = Panel("A", "Reward follows the shape; two colours are new at test", task_structure, height=0.6)
     return [[first], results + curves, structures, scores]
 
 
+def _design() -> ShapeColor:
+    design = load_protocol(SHORT).generator
+    assert isinstance(design, ShapeColor)
+    return design
+
+
 def task_structure(ax: Axes) -> Axes:
     """Draw the two shapes in the colours of training and of the test."""
-    design = load_protocol(SHORT).generator
-    assert design is not None
-    colors: tuple[str, ...] = getattr(design, "colors")  # noqa: B009  # the design of this protocol has them
-    n_trained = len(colors) - int(getattr(design, "test_colors"))  # noqa: B009
+    colors = _design().colors
+    n_trained = len(colors) - _design().test_colors
     parts.empty(ax, 14, 3)
     for row, (marker, text) in enumerate([("o", "rewarded"), ("s", "not rewarded")]):
         y = 1.75 - 1.1 * row
@@ -95,9 +101,3 @@ def decision_variable(ax: Axes, found: StudyResult, protocol: str, model: str) -
         ax.set_ylabel("trials")
         ax.legend(loc="upper left", ncols=2, handlelength=0.8, columnspacing=0.8, borderaxespad=0, fontsize=7)
     return ax
-
-
-def _name_of_shape(row: pd.Series[float]) -> str:
-    """Say which shape the trials of a node have. The first two cues are circle and square."""
-    share = float(row["cue_0"])
-    return f"{share:.0%} circles" if 0.005 < share < 0.995 else ("circles" if share > 0.5 else "squares")
