@@ -18,6 +18,7 @@ from holmes_fit._support.atomic import written_whole
 from holmes_fit._support.csv_tables import write_table
 from holmes_fit._support.errors import Problems, Quoted, check_kind, nearest
 from holmes_fit.models.filters.draws import stream_key
+from holmes_fit.models.parameters import Parameter
 from holmes_fit.models.registry import MODELS, Model, Observer, check_count, find_model, is_number, parameters_of
 from holmes_fit.models.responses import choice_probability, response_parameters
 from holmes_fit.settings.distributions import Distribution, parse_population
@@ -145,13 +146,19 @@ def _checked_values(
         if group and group not in groups:
             named = [other for other in groups if other is not None]
             problems.add(f"argument {name}", Quoted(f"group {group!r}"), f"one of the groups: {named}")
-        elif parameter not in known:
-            problems.add(f"argument {name}", value, f"the parameters {', '.join(known)}", nearest(parameter, known))
-        else:
-            population = parse_population(value, known[parameter], f"argument {name}", problems)
-            if population is not None:
-                (of_group[group] if group else for_all)[parameter] = population
+        elif (population := checked_population(name, parameter, value, known, problems)) is not None:
+            (of_group[group] if group else for_all)[parameter] = population
     return {group: for_all | own for group, own in of_group.items()}
+
+
+def checked_population(
+    name: str, parameter: str, value: float | str, known: Mapping[str, Parameter], problems: Problems
+) -> Distribution | None:
+    """Return how a parameter is spread over people; nothing, after complaining, if it is none or cannot be."""
+    if parameter not in known:
+        problems.add(f"argument {name}", value, f"the parameters {', '.join(known)}", nearest(parameter, known))
+        return None
+    return parse_population(value, known[parameter], f"argument {name}", problems)
 
 
 @dataclass(frozen=True)

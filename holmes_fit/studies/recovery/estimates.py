@@ -28,6 +28,7 @@ from holmes_fit.studies.recovery.people import Truth
 from holmes_fit.studies.statistics import (
     NOTHING,
     Estimate,
+    Measure,
     bias,
     bootstrapped,
     correlation,
@@ -38,6 +39,10 @@ from holmes_fit.studies.statistics import (
 )
 
 ESTIMATORS = ("ml", "map", "mean", "pooled")
+MEASURES: dict[str, dict[str, Measure]] = {  # by the ending of the columns that are compared
+    "_on_scale": {"correlation": correlation, "rank_correlation": rank_correlation, "bias": bias, "rmse": rmse},
+    "": {"bias_natural": bias, "rmse_natural": rmse},
+}
 WITH_INTERVALS = {"mean": "covered", "pooled": "pooled_covered"}
 PEOPLE = of("recovery_people.csv").columns
 RECOVERY = of("recovery.csv").columns
@@ -104,14 +109,10 @@ def recovery_table(people: pd.DataFrame, seed: int) -> pd.DataFrame:
 
 
 def _measures(people: pd.DataFrame, estimator: str, rng: np.random.Generator) -> Iterator[tuple[str, Estimate]]:
-    truth, estimate = _column(people, "truth_on_scale"), _column(people, f"{estimator}_on_scale")
-    yield "correlation", bootstrapped(correlation, truth, estimate, rng)
-    yield "rank_correlation", bootstrapped(rank_correlation, truth, estimate, rng)
-    yield "bias", bootstrapped(bias, truth, estimate, rng)
-    yield "rmse", bootstrapped(rmse, truth, estimate, rng)
-    truth, estimate = _column(people, "truth"), _column(people, estimator)
-    yield "bias_natural", bootstrapped(bias, truth, estimate, rng)
-    yield "rmse_natural", bootstrapped(rmse, truth, estimate, rng)
+    for scale, measures in MEASURES.items():
+        truth, estimate = _column(people, f"truth{scale}"), _column(people, f"{estimator}{scale}")
+        for name, measure in measures.items():
+            yield name, bootstrapped(measure, truth, estimate, rng)
     if estimator == "ml":
         yield "at_bound", share(int((people["at_bound"] != "").sum()), len(people))
     if estimator in WITH_INTERVALS:

@@ -13,13 +13,13 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from holmes_fit._support.errors import InputError, Problem, Problems, check_kind, nearest, shown
+from holmes_fit._support.errors import InputError, Problem, Problems, check_kind, shown
 from holmes_fit.models.filters.draws import stream_key
 from holmes_fit.models.registry import MODELS, Model, Observer, parameters_of
 from holmes_fit.runs.fitted import FittedRun
-from holmes_fit.settings.distributions import Distribution, parse_population
+from holmes_fit.settings.distributions import Distribution
 from holmes_fit.settings.spaces import FreeParameter, Space
-from holmes_fit.studies.simulation import with_answers
+from holmes_fit.studies.simulation import checked_population, with_answers
 from holmes_fit.trials.cohorts import Cohort, build_cohort
 from holmes_fit.trials.protocols.generators import generate_trials
 from holmes_fit.trials.protocols.schema import Protocol
@@ -45,13 +45,8 @@ def check_population(
     if not check_kind("population", population, Mapping, "values by parameter, such as {'alpha': 1.0}", problems):
         return {}
     known = {parameter.name: parameter for model in models for parameter in parameters_of(model)}
-    found = {}
-    for name, value in population.items():
-        if name not in known:
-            problems.add(f"argument {name}", value, f"the parameters {', '.join(known)}", nearest(name, known))
-        elif (parsed := parse_population(value, known[name], f"argument {name}", problems)) is not None:
-            found[name] = parsed
-    return found
+    found = {name: checked_population(name, name, value, known, problems) for name, value in population.items()}
+    return {name: spread for name, spread in found.items() if spread is not None}
 
 
 def follows_prior(space: Space, population: Mapping[str, Distribution]) -> bool:
