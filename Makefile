@@ -67,9 +67,8 @@ demo: env ## Simulate twelve people, fit, compare and report them, and show the 
 # `make bench AGAINST=REVISION` sets the filter beside that of another revision.
 bench: env ## Time the particle filter, fits of a cohort, pooling, and the checking of large files
 	"$(BIN)/python" -m benchmarks.kernel $(if $(AGAINST),--against $(AGAINST))
-	"$(BIN)/python" -m benchmarks.fit
 	"$(BIN)/python" -m benchmarks.checking
-	mkdir -p runs/bench
+	"$(BIN)/python" -m benchmarks.whole_way runs/bench --people 24 --preset default
 	"$(BIN)/python" -m benchmarks.pooling --keep runs/bench
 
 # Nothing else should be running.
@@ -112,12 +111,12 @@ replicate: env ## Reproduce the paper, as written and as published
 # `make coverage TASKS="compositional_3 weather_prediction"` does some of the tasks.
 TASKS ?=
 coverage: env ## See whether people's posteriors and evidences mean what they say
-	"$(BIN)/python" -m benchmarks.coverage runs/coverage $(if $(TASKS),--only $(TASKS))
+	"$(BIN)/python" -m benchmarks.coverage runs/coverage $(TASKS)
 
 # Takes some four hours on two cores; what is done is kept in reports/pooling/calibration, and the same command goes on.
 # `make calibration TASKS=compositional_3` does one of the tasks.
 calibration: env ## Simulate groups and mixtures, and see whether pooling tells the truth about them
-	"$(BIN)/python" -m benchmarks.group_calibration $(if $(TASKS),--only $(TASKS))
+	"$(BIN)/python" -m benchmarks.group_calibration $(TASKS)
 
 searches: env ## Set the optimisers beside a dense grid
 	"$(BIN)/python" -m benchmarks.search runs/search

@@ -9,26 +9,29 @@ other one. Then
 - differences of log evidence between the two fits, divided by their stated errors, have an SD of 1;
 - the evidence is higher for the model that a person follows.
 
-Run with ``python -m benchmarks.coverage runs/coverage``. Stopped, the same command goes on; ``--only`` does some of the
-tasks. The summaries are kept in reports/fitting/coverage.
+Run with ``python -m benchmarks.coverage runs/coverage [TASK ...]``. Stopped, the same command goes on. Summaries are
+kept in reports/fitting/coverage.
 """
 
 from __future__ import annotations
 
-import argparse
+from itertools import product
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import pandas as pd
+import typer
 from scipy.stats import binom
 
+from benchmarks import command
 from benchmarks.earlier import ROOT
-from benchmarks.kept import Kept, Rows, by_cell, judged, rank_tests, write_summaries
+from benchmarks.kept import Kept, Rows, by_cell, judged, write_summaries
 from holmes_fit._support.uniformity import rank_of
 from holmes_fit.fitting.lattice.posterior import Posterior
-from holmes_fit.models.registry import find_model
 from holmes_fit.settings.preset import load_preset
-from holmes_fit.studies.recovery.shared_traces import FilterPool, SharedTraces, shared_learners
+from holmes_fit.studies.recovery.shared_traces import drawn, shared_by_models, shared_learners
+from holmes_fit.studies.statistics import allowed, rank_tests
 
 SEED = 2_718_281
 MODELS = ("flat", "holmes")
@@ -45,24 +48,17 @@ KEPT = ROOT / "reports" / "fitting" / "coverage"
 def fit_sequence(job: tuple[str, int]) -> Rows:
     """Fit the people of one sequence of trials: a row a person and parameter."""
     task, sequence = job
-    preset = load_preset("default")
-    learners = shared_learners(task, SEED + sequence)
-    spaces = {model: preset.space(find_model(model)) for model in MODELS}
-    traces = {
-        model: SharedTraces(space, learners, FilterPool(space, learners, FILTERS), preset.likelihood)
-        for model, space in spaces.items()
-    }
+    traces = shared_by_models(load_preset("default"), MODELS, shared_learners(task, SEED + sequence), FILTERS)
     rows = []
-    for origin, model in enumerate(MODELS):
-        other = traces[MODELS[1 - origin]]
-        for number in range(PEOPLE):
-            rng = np.random.default_rng([SEED, sequence, origin, number])
-            truth = [float(axis.parameter.to_scale(axis.draw(rng, 1)[0])) for axis in spaces[model].free]
-            person = traces[model].simulate(np.array(truth), f"s{number:02d}", rng)
-            first, second = traces[model].fits(person, rng, 2)
-            who = {"task": task, "sequence": sequence, "model": model, "person": number}
-            about = who | evidences(first, second, other.fit(person, rng))
-            rows += [about | row for row in against_truth(first, truth, rng)]
+    for (origin, model), number in product(enumerate(MODELS), range(PEOPLE)):
+        own, other = traces[model], traces[MODELS[1 - origin]]
+        rng = np.random.default_rng([SEED, sequence, origin, number])
+        truth = drawn(own.space, rng)
+        person = own.person(truth, f"s{number:02d}", rng)
+        first, second = own.fits(person, rng, 2)
+        who = {"task": task, "sequence": sequence, "model": model, "person": number}
+        about = who | evidences(first, second, other.fits(person, rng)[0])
+        rows += [about | row for row in against_truth(first, truth, rng)]
     return rows
 
 
@@ -75,26 +71,25 @@ def evidences(first: Posterior, second: Posterior, other: Posterior) -> dict[str
     }
 
 
-def against_truth(found: Posterior, truth: list[float], rng: np.random.Generator) -> Rows:
+def against_truth(found: Posterior, truth: dict[str, float], rng: np.random.Generator) -> Rows:
     """Hold a posterior against the truth: a row a parameter."""
     draws = found.draw(RANKED, rng)
     rows = []
     for index, axis in enumerate(found.axes):
-        mean, sd = found.marginal(index).moments
-        lower, upper = axis.parameter.to_scale(found.marginal(index).quantiles(ENDS))
-        rank = rank_of(float(axis.to_natural(truth[index])), draws[:, index], rng)
-        row = {"parameter": axis.name, "truth": truth[index], "mean": mean, "sd": sd}
-        rows.append(row | {"covered": bool(lower <= truth[index] <= upper), "rank": rank})
+        marginal, at = found.marginal(index), float(axis.parameter.to_scale(truth[axis.name]))
+        (mean, sd), (lower, upper) = marginal.moments, axis.parameter.to_scale(marginal.quantiles(ENDS))
+        row = {"parameter": axis.name, "truth": at, "mean": mean, "sd": sd, "covered": bool(lower <= at <= upper)}
+        rows.append(row | {"rank": rank_of(truth[axis.name], draws[:, index], rng)})
     return rows
 
 
 def parameter_measures(own: pd.DataFrame) -> dict[str, float]:
     """Return coverage and tests of the ranks of one parameter."""
     people, covered = len(own), int(own["covered"].sum())
-    low, high = binom.interval(0.99, people, 0.95)
+    low, high = allowed(people)
     either_side = min(1.0, 2 * min(binom.cdf(covered, people, 0.95), binom.sf(covered - 1, people, 0.95)))
     error = own["mean"] - own["truth"]
-    row = {"people": people, "coverage": covered / people, "allowed_low": low / people, "allowed_high": high / people}
+    row = {"people": people, "coverage": covered / people, "allowed_low": low, "allowed_high": high}
     row |= {"coverage_p": float(either_side), **rank_tests(own["rank"].to_numpy(), RANKED)}
     row |= {"correlation": float(np.corrcoef(own["mean"], own["truth"])[0, 1])}
     row |= {"rmse": float(np.sqrt((error**2).mean())), "bias": float(error.mean())}
@@ -134,16 +129,11 @@ def summaries(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("out", type=Path)
-    parser.add_argument("--only", nargs="+", choices=TASKS, default=list(TASKS))
-    parser.add_argument("--workers", type=int)
-    given = parser.parse_args()
-    kept = Kept(given.out, "rows", job=("task", "sequence"))
-    kept.do(fit_sequence, [(task, sequence) for task in given.only for sequence in range(SEQUENCES)], given.workers)
+def main(out: Path, only: Annotated[list[str] | None, typer.Argument()] = None, workers: int | None = None) -> None:
+    kept = Kept(out, "rows", job=("task", "sequence"))
+    kept.do(fit_sequence, [*product(only or TASKS, range(SEQUENCES))], workers)
     write_summaries(KEPT, summaries(kept.table))
 
 
 if __name__ == "__main__":
-    main()
+    command(main)

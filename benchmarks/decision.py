@@ -13,35 +13,32 @@ to what there is, and keeps the tables.
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import expit, logsumexp
 
+from benchmarks import command
 from benchmarks.earlier import NAME, ROOT, lay_out, make_importable
 from benchmarks.kept import Kept, Rows, by_cell, write_summaries
 from holmes_fit.fitting.lattice.explored import Explored
 from holmes_fit.fitting.lattice.exploring import explore
-from holmes_fit.fitting.lattice.task import A_NODE, LATTICE, Task, log_prior_mass, natural
+from holmes_fit.fitting.lattice.task import log_prior_mass
 from holmes_fit.likelihood import laplace
 from holmes_fit.likelihood.answers import halves
 from holmes_fit.likelihood.density import density_of, deviations_of, log_odds_of
-from holmes_fit.likelihood.traces import Replicates, Traces, traces_of
-from holmes_fit.models.registry import Observer, find_model
-from holmes_fit.models.responses import choice_probability
+from holmes_fit.runs.knowledge import Knowledge, Marginal
 from holmes_fit.settings.preset import load_preset
-from holmes_fit.settings.spaces import Space
-from holmes_fit.studies.simulation.people import simulate
-from holmes_fit.trials.cohorts import MISSED, Learner
+from holmes_fit.studies.recovery.shared_traces import SharedTask, SharedTraces, drawn, shared_by_models, shared_learners
+from holmes_fit.trials.cohorts import Learner
 
 EARLIER = "1be3e29"
 SEED = 6_180_339
@@ -58,78 +55,48 @@ LOG_SCORES = ["alpha", "omega", "beta", "lapse", "model"]
 Array = NDArray[np.float64]
 
 
-class Filters:
-    """What the filters of one model predict on one sequence of trials, node by node, run when first asked for."""
-
-    def __init__(self, space: Space, learners: Sequence[Learner]):
-        self.space, self.learners = space, learners
-        self.ends = np.cumsum([len(learner.choices) for learner in learners])[:-1]
-        self._by_node: dict[int, tuple[Array, ...]] = {}
-
-    def at(self, node: int) -> tuple[Array, ...]:
-        """Return p-hat of every learner at a node, filters x trials."""
-        if node not in self._by_node:
-            shape = tuple(axis.nodes for axis in self.space.learning)
-            place = np.unravel_index(node, shape)
-            position = np.array([axis.positions[i] for axis, i in zip(self.space.learning, place, strict=True)])
-            values = self.space.model_values(natural(self.space.learning, position))
-            wanted = Replicates(FILTERS, LATTICE + A_NODE * node)
-            self._by_node[node] = traces_of(self.space.model, self.learners, values, Observer(), SEED, wanted).p_hat
-        return self._by_node[node]
-
-
-def stored(task_class: Any, traces_class: Any) -> Any:
-    """Return the task of a package, of today or of an earlier revision, with filters that are run already."""
-
-    @dataclass(frozen=True, kw_only=True)
-    class StoredTask(task_class):  # type: ignore[misc]
-        filters: Filters
-
-        def traces(self, position: Array, replicates: Any) -> Any:
-            node, first = divmod(replicates.first - LATTICE, A_NODE)
-            p_hat = tuple(each[first : first + replicates.number] for each in self.filters.at(node))
-            return traces_class(p_hat, tuple(learner.choices for learner in self.learners))
-
-    return StoredTask
-
-
-def fit_batches(filters: Filters, learners: tuple[Learner, ...], model: str) -> dict[str, tuple[Array, float]]:
+def fit_batches(shared: SharedTraces, learners: tuple[Learner, ...], model: str) -> dict[str, tuple[Array, float]]:
     """Fit as the earlier revision did: more filters where the likelihood is noisy, up to all of them."""
     lattice, likelihood, presets, models = (
         importlib.import_module(f"{NAME}.{name}") for name in ("lattice", "likelihood", "presets", "models")
     )
+
+    @dataclass(frozen=True)
+    class EarlierTask(lattice.Task):  # type: ignore[misc, name-defined]
+        def traces(self, position: Array, replicates: Any) -> Any:
+            return likelihood.Traces(shared.taken(replicates), tuple(learner.choices for learner in self.learners))
+
     preset = presets.load_preset("default")
-    space = preset.space(models.MODELS[model])
-    task = stored(lattice.Task, likelihood.Traces)(learners, space, filters=filters)
+    task = EarlierTask(learners, preset.space(models.MODELS[model]))
     replicates = preset.likelihood.replicates
     explored = lattice.explore(task, replicates)
     posterior = lattice.posterior_of(explored)
-    if _batch_sd(filters, task, posterior, likelihood, replicates) > preset.likelihood.largest_batch_sd:
+    if _batch_sd(shared, task, posterior, likelihood, replicates) > preset.likelihood.largest_batch_sd:
         lattice.raise_replicates(explored, FILTERS)
         posterior = lattice.posterior_of(explored)
     return {TODAY: (posterior.mass, posterior.log_evidence)}
 
 
-def _batch_sd(filters: Filters, task: Any, posterior: Any, likelihood: Any, replicates: int) -> float:
+def _batch_sd(shared: SharedTraces, task: Any, posterior: Any, likelihood: Any, replicates: int) -> float:
     """Return the SD of the log-likelihood over batches of the filters at the most probable node."""
     best = np.unravel_index(int(np.argmax(posterior.mass)), posterior.mass.shape)
     n_learning = len(task.space.learning)
     node = int(np.ravel_multi_index(best[:n_learning], [axis.nodes for axis in task.space.learning]))
     at = np.array([axis.positions[i] for axis, i in zip(task.space.response, best[n_learning:], strict=True)])
-    traces = likelihood.Traces(filters.at(node), tuple(learner.choices for learner in task.learners))
+    traces = likelihood.Traces(shared.at(node), tuple(learner.choices for learner in task.learners))
     batches = traces.batches(FILTERS // replicates)
     return float(np.std([likelihood.likelihood_of(batch).at(task.response(at)) for batch in batches], ddof=1))
 
 
 def fit_package(
-    filters: Filters, learners: tuple[Learner, ...], rng: np.random.Generator
+    shared: SharedTraces, learners: tuple[Learner, ...], rng: np.random.Generator
 ) -> dict[str, tuple[Array, float]]:
     """Fit as the package does, and once more with learned weights."""
-    task = stored(Task, Traces)(learners, filters.space, filters=filters)
+    task = SharedTask(learners, shared.space, shared=shared)
     explored = explore(task, OF_PACKAGE)
-    log_prior = log_prior_mass(filters.space)
+    log_prior = log_prior_mass(shared.space)
     parts = list(explored.both_halves())
-    share = learned_share(explored, filters, rng)
+    share = learned_share(explored, shared, rng)
     mixed = {
         "halves": [halves(plain, smooth) for plain, smooth in parts],
         "stacked": [np.logaddexp(np.log1p(-share) + plain, np.log(share) + smooth) for plain, smooth in parts],
@@ -142,23 +109,20 @@ def fit_package(
     return found
 
 
-def learned_share(explored: Explored, filters: Filters, rng: np.random.Generator) -> float:
+def learned_share(explored: Explored, shared: SharedTraces, rng: np.random.Generator) -> float:
     """Return the share of the density of traces that foresees best what filters would answer that were held out."""
-    scores = []
+    scores, axes = [], {axis.name: axis for axis in shared.space.response}
     for place in rng.choice(len(explored.nodes), HELD_OUT_NODES, replace=False):
         own = explored._lending[place]
         flat = [int(np.ravel_multi_index(explored.nodes[i], explored.learning_shape)) for i in own.lenders]
-        at_nodes = [[log_odds_of(each[:OF_PACKAGE]) for each in filters.at(node)] for node in flat]
+        at_nodes = [[log_odds_of(each[:OF_PACKAGE]) for each in shared.at(node)] for node in flat]
         itself = int(np.flatnonzero(own.lenders == place)[0])
-        response = (float(_drawn(filters.space, "beta", rng)), float(_drawn(filters.space, "lapse", rng)), 0.0)
-        for learner in range(len(filters.learners)):
-            scores += held_out([each[learner] for each in at_nodes], itself, own.kernel, own.plane, response, rng)
+        beta, lapse = (float(axes[name].draw(rng, 1)[0]) for name in ("beta", "lapse"))
+        for learner in range(len(shared.learners)):
+            scores += held_out(
+                [each[learner] for each in at_nodes], itself, own.kernel, own.plane, (beta, lapse, 0.0), rng
+            )
     return float(np.clip(em_share(np.array(scores)), 1e-6, 1 - 1e-6))
-
-
-def _drawn(space: Space, name: str, rng: np.random.Generator) -> float:
-    (axis,) = [axis for axis in space.response if axis.name == name]
-    return float(axis.draw(rng, 1)[0])
 
 
 def held_out(
@@ -196,70 +160,47 @@ def do_sequence(job: tuple[str, int], earlier: Path) -> Rows:
     """Filter one sequence with both models, simulate people of both, and fit everyone in all ways."""
     task, sequence = job
     make_importable(earlier)
-    preset = load_preset("default")
-    learners = simulate(task, subjects=1, seed=SEED + sequence).cohort.learners
-    filters = {model: Filters(preset.space(find_model(model)), learners) for model in MODELS}
+    shared = shared_by_models(load_preset("default"), MODELS, shared_learners(task, SEED + sequence), FILTERS, SEED)
     rows = []
-    for number in range(TASKS[task]):
-        for origin, truth_model in enumerate(MODELS):
-            rng = np.random.default_rng([SEED, sequence, number, origin])
-            truth, person = simulated(filters[truth_model].space, learners, rng)
-            who = {"task": task, "sequence": sequence, "person": number, "truth": truth_model}
-            for model in MODELS:
-                rows += [who | row for row in fitted(filters[model], person, model, truth_model, truth, rng)]
+    for number, (origin, true_model) in product(range(TASKS[task]), enumerate(MODELS)):
+        rng = np.random.default_rng([SEED, sequence, number, origin])
+        truth = drawn(shared[true_model].space, rng)
+        person = shared[true_model].person(truth, "s01", rng)
+        who = {"task": task, "sequence": sequence, "person": number, "truth": true_model}
+        for model in MODELS:
+            known = truth if model == true_model else None
+            rows += [who | {"model": model} | row for row in fitted(shared[model], person, model, known, rng)]
     return rows
-
-
-def simulated(
-    space: Space, learners: Sequence[Learner], rng: np.random.Generator
-) -> tuple[dict[str, float], tuple[Learner, ...]]:
-    """Draw a person from the fitting prior, and let filters of their own answer."""
-    truth = {axis.name: float(axis.draw(rng, 1)[0]) for axis in space.free}
-    values = space.model_values({axis.name: truth[axis.name] for axis in space.learning})
-    person = []
-    for learner in learners:
-        key = np.uint64(rng.integers(1 << 63))
-        p_hat = space.model.p_hat(learner.observations, values, Observer(), key)[0]
-        chosen = (rng.random(len(p_hat)) < choice_probability(p_hat, truth["beta"], truth["lapse"])).astype(np.int8)
-        person.append(replace(learner, choices=np.where(learner.choices == MISSED, np.int8(MISSED), chosen)))
-    return truth, tuple(person)
 
 
 def fitted(
-    filters: Filters,
+    shared: SharedTraces,
     person: tuple[Learner, ...],
     model: str,
-    truth_model: str,
-    truth: dict[str, float],
+    truth: dict[str, float] | None,
     rng: np.random.Generator,
 ) -> Rows:
     """Return a row for each way: evidence, and, for the true model, log scores and ranks of the true values."""
-    found, seconds = {}, {}
-    for fit in (lambda: fit_batches(filters, person, model), lambda: fit_package(filters, person, rng)):
-        begun = time.process_time()
-        own = fit()
-        seconds |= dict.fromkeys(own, time.process_time() - begun)
-        found |= own
     rows = []
-    for arm, (mass, evidence) in found.items():
-        row = {"model": model, "arm": arm, "log_evidence": evidence, "seconds": seconds[arm]}
-        if model == truth_model:
-            row |= against_truth(filters.space, mass, truth)
-        rows.append(row)
+    for fit in (lambda: fit_batches(shared, person, model), lambda: fit_package(shared, person, rng)):
+        begun = time.process_time()
+        found = fit()
+        seconds = time.process_time() - begun
+        for arm, (mass, evidence) in found.items():
+            row = {"arm": arm, "log_evidence": evidence, "seconds": seconds}
+            rows.append(row | (against_truth(Knowledge(shared.space.free, mass), truth) if truth else {}))
     return rows
 
 
-def against_truth(space: Space, mass: Array, truth: dict[str, float]) -> dict[str, float]:
+def against_truth(found: Knowledge, truth: dict[str, float]) -> dict[str, float]:
     """Return, by parameter, the log density of the truth above the prior's, and the mass below the truth."""
-    found = {}
-    for number, axis in enumerate(space.free):
-        marginal = mass.sum(axis=tuple(i for i in range(mass.ndim) if i != number))
-        at = float(axis.parameter.to_scale(truth[axis.name]))
-        edges = axis.low + axis.spacing * np.arange(axis.nodes + 1)
-        found[f"{axis.name}_below"] = float(np.interp(at, edges, np.append(0.0, np.cumsum(marginal))))
-        ratio = np.interp(at, axis.positions, marginal) / np.interp(at, axis.positions, np.exp(axis.log_weights))
-        found[f"{axis.name}_score"] = float(np.log(max(ratio, 1e-12)))
-    return found
+    row = {}
+    for number, axis in enumerate(found.axes):
+        marginal, at = found.marginal(number), float(axis.parameter.to_scale(truth[axis.name]))
+        row[f"{axis.name}_below"] = float(marginal.below(at))
+        own, prior = (np.interp(at, axis.positions, each.mass) for each in (marginal, Marginal.of_prior(axis)))
+        row[f"{axis.name}_score"] = float(np.log(max(own / prior, 1e-12)))
+    return row
 
 
 def scores_of(rows: pd.DataFrame) -> pd.DataFrame:
@@ -320,23 +261,17 @@ def overall(scores: pd.DataFrame) -> pd.DataFrame:
     return by_cell(verdicts(scores), ["arm"], measure)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("command", choices=["run", "judge"])
-    parser.add_argument("out", type=Path)
-    parser.add_argument("--workers", type=int)
-    given = parser.parse_args()
-    kept = Kept(given.out, "rows", job=("task", "sequence"))
-    if given.command == "run":
-        earlier = (given.out.parent / f"{given.out.name}_earlier").resolve()
+def main(do: Literal["run", "judge"], out: Path, workers: int | None = None) -> None:
+    kept = Kept(out, "rows", job=("task", "sequence"))
+    if do == "run":
+        earlier = (out.parent / f"{out.name}_earlier").resolve()
         if not earlier.exists():
             earlier.mkdir(parents=True)
             lay_out(EARLIER, earlier)
-        jobs = [(task, sequence) for task in TASKS for sequence in range(SEQUENCES)]
-        kept.do(partial(do_sequence, earlier=earlier), jobs, given.workers)
+        kept.do(partial(do_sequence, earlier=earlier), [*product(TASKS, range(SEQUENCES))], workers)
     scores = scores_of(kept.table)
     write_summaries(KEPT, {"people": scores, "cells": verdicts(scores), "overall": overall(scores)})
 
 
 if __name__ == "__main__":
-    main()
+    command(main)

@@ -6,10 +6,11 @@ alpha=0.8 omega=1.5``. Intervals are those of 95%, of the group's median and of 
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 import pandas as pd
+
+from benchmarks import command
 
 
 def group_lines(run: Path, model: str, truth: dict[str, float]) -> list[str]:
@@ -44,20 +45,14 @@ def model_line(run: Path, people: pd.DataFrame, model: str) -> str:
     )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("run", type=Path)
-    parser.add_argument("people", type=Path)
-    parser.add_argument("model")
-    parser.add_argument("truth", nargs="+", help="the group's median, as in alpha=0.8")
-    given = parser.parse_args()
-    truth = {name: float(value) for name, _, value in (each.partition("=") for each in given.truth)}
-    people = pd.read_csv(given.people, dtype={"subject": str})
-    print(f"The truth beside what was found, {given.model}:")
-    print(*group_lines(given.run, given.model, truth), sep="\n")
-    print(people_line(given.run, people, given.model, list(truth)))
-    print(model_line(given.run, people, given.model))
+def main(run: Path, people_file: Path, model: str, medians: list[str]) -> None:
+    truth = {name: float(value) for name, _, value in (each.partition("=") for each in medians)}
+    people = pd.read_csv(people_file, dtype={"subject": str})
+    print(f"The truth beside what was found, {model}:")
+    print(*group_lines(run, model, truth), sep="\n")
+    print(people_line(run, people, model, list(truth)))
+    print(model_line(run, people, model))
 
 
 if __name__ == "__main__":
-    main()
+    command(main)

@@ -1,7 +1,7 @@
 """Do the tests notice a mistake? Deliberate faults, one at a time, each with the tests that must fail.
 
-Run with ``python -m benchmarks.faults``, or with some of the names in ``faults.toml``. The tree is copied, so nothing
-here changes. First the named tests must pass without a fault, else a failure would show nothing.
+Run with ``python -m benchmarks.faults``, or with names of ``faults.toml``, or parts of them. The tree is copied, so
+nothing here changes. First the named tests must pass without a fault, else a failure would show nothing.
 
 A fault in the kernel is run without compiling it, unless ``--compiled`` is given: the same lines run, only slower, and
 a short test takes less time than compiling the kernel anew for every fault.
@@ -9,7 +9,6 @@ a short test takes less time than compiling the kernel anew for every fault.
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import shutil
@@ -22,6 +21,11 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Queue
+from typing import Annotated
+
+import typer
+
+from benchmarks import command
 
 ROOT = Path(__file__).resolve().parent.parent
 LIST = ROOT / "benchmarks" / "faults.toml"
@@ -149,32 +153,27 @@ def check_without_faults(tree: Path, faults: list[Fault], compiled: bool) -> Non
             raise SystemExit(f"{output}\nThe tests do not pass without a fault, so they would show nothing.")
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", help="names of faults, or parts of names; all of them by default")
-    parser.add_argument("--workers", type=int, default=2, help="how many faults are tried at a time")
-    parser.add_argument("--compiled", action="store_true", help="compile the kernel anew for every fault in it")
-    asked = parser.parse_args()
-    faults = [each for each in read_faults() if not asked.names or any(name in each.name for name in asked.names)]
+def main(names: Annotated[list[str] | None, typer.Argument()] = None, workers: int = 2, compiled: bool = False) -> None:
+    faults = [each for each in read_faults() if not names or any(name in each.name for name in names)]
     for fault in faults:
         fault.applied((ROOT / fault.file).read_text(encoding="utf-8"))
     missed = 0
     with tempfile.TemporaryDirectory(prefix="holmes_fit_faults_") as folder:
         trees: Queue[Path] = Queue()
-        for number in range(asked.workers):
+        for number in range(workers):
             trees.put(copy_tree(Path(folder).resolve() / str(number)))
-        check_without_faults(trees.queue[0], faults, asked.compiled)
+        check_without_faults(trees.queue[0], faults, compiled)
         print(f"The tests pass without a fault. {len(faults)} faults:", flush=True)
-        with ThreadPoolExecutor(asked.workers) as pool:
-            tries = [pool.submit(try_fault, fault, trees, asked.compiled) for fault in faults]
+        with ThreadPoolExecutor(workers) as pool:
+            tries = [pool.submit(try_fault, fault, trees, compiled) for fault in faults]
             for done in as_completed(tries):
                 outcome = done.result()
                 missed += outcome.verdict != "caught"
                 print(f"{outcome.verdict:6s} {outcome.seconds:4.0f} s  {outcome.fault.name}", flush=True)
                 print(f"               {outcome.reason}", flush=True)
     print(f"{len(faults) - missed} of {len(faults)} faults caught.")
-    return 1 if missed else 0
+    sys.exit(1 if missed else 0)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    command(main)

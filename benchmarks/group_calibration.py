@@ -7,34 +7,36 @@ interval of the frequency must hold the true one nine times in ten. And estimate
 held against the truth.
 
 People of a sequence see the same trials, and take filters of their own from a pool so large that they hardly share any.
-Run with ``python -m benchmarks.group_calibration``; ``--only`` does one of the tasks. Groups of a sequence, then
-the mixtures of its sets, are kept in reports/pooling/calibration as soon as they are there; stopped, the same command
-goes on with what is missing, on any machine. The tables that are made from it are in reports/pooling.
+Run with ``python -m benchmarks.group_calibration [TASK ...]``. Groups of a sequence, then the mixtures of its sets, are
+kept in reports/pooling/calibration as soon as they are there; stopped, the same command goes on with what is missing,
+on any machine. The tables that are made from it are in reports/pooling.
 """
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import product
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import binom
+import typer
 
+from benchmarks import command
 from benchmarks.earlier import ROOT
-from benchmarks.kept import Kept, Rows, by_cell, judged, rank_tests, write_summaries
+from benchmarks.kept import Kept, Rows, by_cell, judged, write_summaries
 from holmes_fit.fitting.lattice.posterior import Posterior
+from holmes_fit.groups.pooling.draws import GroupDraws, People
 from holmes_fit.groups.pooling.mixture import mix_models
+from holmes_fit.groups.pooling.pool import Pooled
 from holmes_fit.groups.pooling.sampling import Sampling
-from holmes_fit.models.registry import find_model
+from holmes_fit.runs.knowledge import Knowledge, Marginal
 from holmes_fit.settings.preset import load_preset
-from holmes_fit.studies.recovery.group_calibration import RANKED, GroupCohort, GroupStudy
-from holmes_fit.studies.recovery.group_study import QUANTITIES
-from holmes_fit.studies.recovery.shared_traces import FilterPool, SharedTraces, as_lattices, shared_learners
+from holmes_fit.studies.recovery.group_study import QUANTITIES, RANKED, GroupStudy, as_lattices, ranks, sampled
+from holmes_fit.studies.recovery.shared_traces import shared_by_models, shared_learners
+from holmes_fit.studies.statistics import Values, allowed, rank_tests
 
 SEED = 3_141_592
 MODELS = ("flat", "holmes")
@@ -46,6 +48,7 @@ FILTERS = 1024  # at a node; a fit takes 32
 FREQUENCIES = (0.2, 0.5, 0.8)  # of HOLMES; a fourth mixture of every set has one that is drawn evenly from 0 to 1
 FAMILY = 0.01  # false alarms over all cells together
 ENDS = (0.05, 0.95)  # of the interval of a frequency
+FOR_PEOPLE = 200  # draws of the group over which a person's posterior is averaged
 MIXTURE_SAMPLING = Sampling(chains=2, tune=300, draws=500)
 RESAMPLES = 2000
 KEPT = ROOT / "reports" / "pooling"
@@ -53,14 +56,8 @@ KEPT = ROOT / "reports" / "pooling"
 
 def studies_of(task: str, sequence: int) -> list[GroupStudy]:
     """Return a study of each model on one sequence of trials."""
-    preset = load_preset("default")
-    learners = shared_learners(task, SEED + sequence)
-    studies = []
-    for model in MODELS:
-        space = preset.space(find_model(model))
-        pool = FilterPool(space, learners, FILTERS)
-        studies.append(GroupStudy(SharedTraces(space, learners, pool, preset.likelihood), people_each=PEOPLE))
-    return studies
+    shared = shared_by_models(load_preset("default"), MODELS, shared_learners(task, SEED + sequence), FILTERS)
+    return [GroupStudy(traces, people_each=PEOPLE) for traces in shared.values()]
 
 
 def pool_sequence(job: tuple[str, int]) -> dict[str, Rows]:
@@ -70,16 +67,16 @@ def pool_sequence(job: tuple[str, int]) -> dict[str, Rows]:
     """
     task, sequence = job
     studies = studies_of(task, sequence)
-    found: dict[str, Rows] = {"groups": [], "people": []}
+    rows: dict[str, Rows] = {"groups": [], "people": []}
     for number, (source, study) in product(range(SETS[task]), enumerate(studies)):
         seed = [SEED, sequence, number]
         group, truth, learners, rng = cohort_of(study, seed, source)
         fits = [fit(study, learners[i], [*seed, source, i, source], with_error=False) for i in range(PEOPLE)]
-        cohort = study.pooled(group, truth, fits, rng)
-        who = {"task": task, "sequence": sequence, "set": number}
-        found["groups"] += [who | row for row in group_rows(MODELS[source], _names(study), cohort)]
-        found["people"] += [who | row for row in person_rows(MODELS[source], _names(study), cohort)]
-    return found
+        found = study.pooled(fits, rng)
+        who = {"task": task, "sequence": sequence, "set": number, "model": MODELS[source]}
+        rows["groups"] += [who | row for row in group_rows(group, found)]
+        rows["people"] += [who | row for row in person_rows(truth, fits, found)]
+    return rows
 
 
 def mix_set(job: tuple[str, int, int]) -> Rows:
@@ -99,38 +96,39 @@ def mix_set(job: tuple[str, int, int]) -> Rows:
 def cohort_of(study: GroupStudy, seed: Sequence[int], source: int) -> tuple[Any, Any, Any, np.random.Generator]:
     """Return a group, the truth about its people, and these, with the draws that are still to come."""
     rng = np.random.default_rng([*seed, source])
-    group = study.draw_group(rng)
+    group = study.group(rng)
     return group, *study.people(group, rng), rng
 
 
 def fit(study: GroupStudy, person: Any, seed: Sequence[int], with_error: bool = True) -> Posterior:
-    return study.traces.fit(person, np.random.default_rng(seed), with_error)
+    return study.traces.fits(person, np.random.default_rng(seed), with_error=with_error)[0]
 
 
-def _names(study: GroupStudy) -> list[str]:
-    return [axis.name for axis in study.traces.space.free]
-
-
-def group_rows(model: str, parameters: Sequence[str], cohort: GroupCohort) -> Rows:
+def group_rows(group: GroupDraws, found: Pooled) -> Rows:
     """Return a row for each parameter and quantity of a group: the rank of the truth, and how NUTS did."""
-    about = {"model": model, "divergences": cohort.divergences, "r_hat": cohort.r_hat, "ess": cohort.ess}
+    of_quantities = zip(QUANTITIES, ranks(group, found.draws), strict=True)
     return [
-        about | {"parameter": parameter, "quantity": quantity, "rank": int(rank)}
-        for quantity, ranks in zip(QUANTITIES, cohort.rank, strict=True)
-        for parameter, rank in zip(parameters, ranks, strict=True)
+        sampled(found) | {"parameter": name, "quantity": quantity, "rank": int(rank)}
+        for quantity, own in of_quantities
+        for name, rank in zip(found.lattices.names, own, strict=True)
     ]
 
 
-def person_rows(model: str, parameters: Sequence[str], cohort: GroupCohort) -> Rows:
+def person_rows(truth: Values, fits: Sequence[Posterior], found: Pooled) -> Rows:
     """Return a row for each person and parameter: the truth, and what was found without the group and with it."""
+    under_group = People(found.lattices, found.draws.thinned(FOR_PEOPLE)).masses()
+    pooled = [Knowledge(found.lattices.axes, mass) for mass in under_group]
     rows = []
-    for person, place in product(range(PEOPLE), range(len(parameters))):
-        row = {"model": model, "person": person, "parameter": parameters[place]}
-        row |= {name: float(getattr(cohort, name)[person, place]) for name in ("truth", "separate", "pooled")}
-        for name in ("separate", "pooled"):
-            row[f"{name}_covers"] = bool(abs(getattr(cohort, f"{name}_below")[person, place] - 0.5) <= 0.475)
-        rows.append(row)
+    for person, place in np.ndindex(truth.shape):
+        row = {"person": person, "parameter": found.lattices.names[place], "truth": float(truth[person, place])}
+        known = {"separate": fits[person].marginal(place), "pooled": pooled[person].marginal(place)}
+        row |= {name: own.moments[0] for name, own in known.items()}
+        rows.append(row | {f"{name}_covers": _covers(own, truth[person, place]) for name, own in known.items()})
     return rows
+
+
+def _covers(known: Marginal, truth: float) -> bool:
+    return bool(abs(known.below(truth) - 0.5) <= 0.475)
 
 
 def mixture_rows(fits: Callable[[int, int], list[Posterior]], rng: np.random.Generator) -> Rows:
@@ -144,17 +142,13 @@ def mixture_rows(fits: Callable[[int, int], list[Posterior]], rng: np.random.Gen
     for condition, frequency in [*((f"{each:g}", each) for each in FREQUENCIES), ("drawn", float(rng.random()))]:
         member = (place < frequency).astype(int)
         own = [fits(person, int(source)) for person, source in enumerate(member)]
-        names = [f"s{person:02d}" for person in range(PEOPLE)]
-        lattices = [as_lattices(model, names, fit) for model, fit in zip(MODELS, zip(*own, strict=True), strict=True)]
+        lattices = [as_lattices(model, fit) for model, fit in zip(MODELS, zip(*own, strict=True), strict=True)]
         found = mix_models(lattices, sampling=replace(MIXTURE_SAMPLING, seed=int(rng.integers(1 << 31))))
         with_errors, without = found.frequency[:, 0, 1], found.sampled_frequency[:, 0, 1]
         row = {"condition": condition, "frequency": frequency, "n_holmes": int(member.sum())}
         row |= {"mean": float(with_errors.mean())} | _ends("", with_errors) | _ends("_without", without)
         row["right"] = float(np.mean(found.probability.argmax(axis=1) == member))
-        row["imputed_effective"] = float(found.effective.min())
-        diagnostics = found.diagnostics
-        row |= {"divergences": diagnostics.divergences, "r_hat": diagnostics.r_hat}
-        rows.append(row | {"ess": min(diagnostics.ess_bulk, diagnostics.ess_tail)})
+        rows.append(row | {"imputed_effective": float(found.effective.min()), **sampled(found)})
     return rows
 
 
@@ -163,11 +157,9 @@ def _ends(which: str, frequency: np.ndarray) -> dict[str, float]:
     return {f"lower{which}": float(lower), f"upper{which}": float(upper)}
 
 
-def rank_table(groups: pd.DataFrame) -> pd.DataFrame:
-    """Return tests of the ranks: a row a task, model, quantity and parameter, judged over all of them together."""
-    cells = ("task", "model", "quantity", "parameter")
-    measure = lambda own: {"cohorts": len(own), **rank_tests(own["rank"].to_numpy(), RANKED)}  # noqa: E731
-    return judged(by_cell(groups, cells, measure), ["chi2_p", "ecdf_p"], FAMILY)
+def rank_measures(own: pd.DataFrame) -> dict[str, float]:
+    """Return tests of the ranks of one quantity of a group."""
+    return {"cohorts": len(own), **rank_tests(own["rank"].to_numpy(), RANKED)}
 
 
 def shrinkage_table(people: pd.DataFrame) -> pd.DataFrame:
@@ -190,12 +182,12 @@ def shrinkage_table(people: pd.DataFrame) -> pd.DataFrame:
 
 def mixture_measures(own: pd.DataFrame) -> dict[str, Any]:
     """Return the coverage of the intervals of a frequency, with the 99% interval that chance allows."""
-    low, high = binom.interval(0.99, len(own), 0.90)
+    low, high = allowed(len(own), 0.90)
     frequency = own["frequency"]
     covered, without = (frequency.between(own[f"lower{which}"], own[f"upper{which}"]) for which in ("", "_without"))
     row = {"mixtures": len(own), "coverage": covered.mean()}
-    row |= {"allowed_low": low / len(own), "allowed_high": high / len(own)}
-    row |= {"verdict": "passes" if low <= covered.sum() <= high else "fails", "coverage_without_errors": without.mean()}
+    row |= {"allowed_low": low, "allowed_high": high, "verdict": "passes" if low <= covered.mean() <= high else "fails"}
+    row |= {"coverage_without_errors": without.mean()}
     row |= {"too_high": (own["lower"] > frequency).mean(), "too_low": (own["upper"] < frequency).mean()}
     row |= {"bias": (own["mean"] - frequency).mean(), "width": (own["upper"] - own["lower"]).mean()}
     return row | {"people_told_right": own["right"].mean()}
@@ -219,29 +211,26 @@ def check_table(groups: pd.DataFrame, mixtures: pd.DataFrame) -> pd.DataFrame:
 def summaries(pooled: Kept, mixed: Kept) -> dict[str, pd.DataFrame]:
     """Return the tables of what is done so far."""
     people, groups, mixtures = pooled.tables["people"], pooled.tables["groups"], mixed.table
-    found = {"sbc_summary": rank_table(groups), "shrinkage": shrinkage_table(people)}
+    tests = by_cell(groups, ("task", "model", "quantity", "parameter"), rank_measures)
+    found = {"sbc_summary": judged(tests, ["chi2_p", "ecdf_p"], FAMILY), "shrinkage": shrinkage_table(people)}
     found["checks"] = check_table(groups, mixtures)
     return found | ({"mixture_coverage": by_cell(mixtures, ["condition"], mixture_measures)} if len(mixtures) else {})
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", nargs="+", choices=list(SETS), default=list(SETS))
-    parser.add_argument("--workers", type=int)
-    given = parser.parse_args()
+def main(only: Annotated[list[str] | None, typer.Argument()] = None, workers: int | None = None) -> None:
     folder = KEPT / "calibration"
     pooled = Kept(folder, "people", "groups", job=("task", "sequence"), digits="%.6g")
-    pooled.do(pool_sequence, list(product(given.only, range(SEQUENCES))), given.workers)
+    pooled.do(pool_sequence, list(product(only or SETS, range(SEQUENCES))), workers)
     mixed = Kept(folder, "mixtures", job=("task", "sequence", "set"), text=["condition"], digits="%.6g")
-    mixed.do(mix_set, mixtures_of(given.only), given.workers)
+    mixed.do(mix_set, mixtures_of(only or SETS), workers)
     write_summaries(KEPT, summaries(pooled, mixed))
 
 
-def mixtures_of(tasks: Sequence[str]) -> list[tuple[str, int, int]]:
+def mixtures_of(tasks: Iterable[str]) -> list[tuple[str, int, int]]:
     """Return the sets that are mixed, one of every sequence after the other."""
     numbers = range(max(MIXED.values()))
     return [(task, sequence, n) for n, task, sequence in product(numbers, tasks, range(SEQUENCES)) if n < MIXED[task]]
 
 
 if __name__ == "__main__":
-    main()
+    command(main)

@@ -8,19 +8,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from holmes_fit._support.atomic import written_whole
 from holmes_fit._support.csv_tables import read_table
-from holmes_fit._support.uniformity import chi_square_p, ecdf_p
-from holmes_fit.runs.workers.pool import Failure
-from holmes_fit.runs.workers.tasks import do_all
+from holmes_fit.studies.work import each_done
 
 Rows = list[dict[str, Any]]
 Job = tuple[Any, ...]
@@ -53,13 +49,9 @@ class Kept:
         done = set(self.table[self.job].itertuples(index=False, name=None)) if len(self.table) else set()
         missing = [job for job in jobs if job not in done]
         begun = time.monotonic()
-        with closing(do_all(function, missing, workers=workers)) as results:
-            for number, (index, found) in enumerate(results, start=1):
-                job = missing[index]
-                if isinstance(found, Failure):
-                    raise RuntimeError(f"{job}: {found.kind}: {found.message}\n{found.traceback}")
-                self._add(job, found if isinstance(found, dict) else {self.kinds[-1]: found})
-                print(*job, f"{number} of {len(missing)}, {(time.monotonic() - begun) / 60:.0f} min", flush=True)
+        for number, (job, found) in enumerate(each_done(function, missing, workers=workers), start=1):
+            self._add(job, found if isinstance(found, dict) else {self.kinds[-1]: found})
+            print(*job, f"{number} of {len(missing)}, {(time.monotonic() - begun) / 60:.0f} min", flush=True)
 
     def _add(self, job: Job, found: dict[str, Rows]) -> None:
         """Write the rows of a job, in place of any that were left when an earlier run was stopped."""
@@ -90,13 +82,6 @@ def write_summaries(folder: Path, tables: dict[str, pd.DataFrame]) -> None:
     for name, table in tables.items():
         table.round(4).to_csv(folder / f"{name}.csv", index=False)
         print(table.round(3).to_string(index=False), end="\n\n")
-
-
-def rank_tests(rank: NDArray[np.int64], ranked: int) -> dict[str, float]:
-    """Return tests of whether ranks of the truth among so many draws are uniform."""
-    mean, error = (rank + 0.5).mean() / (ranked + 1), np.sqrt(1 / 12 / len(rank))
-    tests = {"chi2_p": chi_square_p(rank, ranked), "ecdf_p": ecdf_p(rank, ranked)}
-    return {"mean_rank": float(mean), "mean_rank_error": float(error), **tests}
 
 
 def judged(table: pd.DataFrame, tests: list[str], family: float) -> pd.DataFrame:

@@ -1,12 +1,11 @@
 """How fast is the filter? Ratios within one run, because machines differ and are noisy.
 
 ``python -m benchmarks.kernel --against REVISION`` sets it beside the filter of another revision, which must give the
-same traces to the bit. Calls are timed in turns, and each is represented by its fastest run.
+same traces to the bit. Calls are timed in turns, ``--seconds`` long, and each is represented by its fastest run.
 """
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import json
 import subprocess
@@ -14,55 +13,38 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from itertools import product
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 
+from benchmarks import command
 from benchmarks.earlier import NAME, lay_out, make_importable
 from holmes_fit.models.filters import draws, kernel
 from holmes_fit.models.filters.settings import Settings
 from holmes_fit.models.registry import MODELS, LatentCauseModel, Observer
-from holmes_fit.studies.simulation.people import simulate
+from holmes_fit.studies.simulation import simulate
 from holmes_fit.trials.observations import Observations, observations_from_matrix
 
 KEY = draws.stream_key(0, "benchmark")
 VALUES = {"alpha": 1.0, "omega": 0.5}
 SETTINGS = [{"alpha": 0.3, "omega": 0.3}, VALUES, {"alpha": 2.0, "omega": 1.0}]
+TASKS = ("compositional_3", "weather_prediction", "shape_color")
 REPLICATES = 8  # as many filters as a fit runs at a node, and more
 
 
-def compositional(levels: int, seed: int = 0, repetitions: int = 10) -> np.ndarray:
-    """Every context of the compositional task, so often, in random order."""
-    rows = []
-    for observation in range(4):
-        for latent in product((0, 1), repeat=levels - 1):
-            outcome = latent[-1] == 0 and latent[max(0, levels - 3)] == 0
-            shown = [int(observation == place) for place in range(4)]
-            rows += [[*shown, latent[0], latent[0], *latent[1:], int(outcome)]] * repetitions
-    return np.random.default_rng(seed).permutation(np.array(rows))
+@cache
+def task_of(protocol: str) -> Observations:
+    """One person's trials of a protocol."""
+    return simulate(protocol, "bias", 1).cohort.learners[0].observations
 
 
-def weather(seed: int = 0) -> np.ndarray:
-    """200 trials of the weather prediction task: four cards, their patterns and chances as in its protocol."""
-    person = simulate("weather_prediction", "bias", 1, seed=seed).cohort
-    return person.trials[["x1", "x2", "x3", "x4", "outcome"]].to_numpy(dtype=int)
-
-
-def shape_color(seed: int = 0) -> np.ndarray:
-    """Two shapes in eight colours, blocked by shape, then two new colours: 10 + 3 repetitions."""
-    rng = np.random.default_rng(seed)
-    colours = np.eye(10, dtype=int)
-    shapes = np.tile(np.eye(2, dtype=int), (1, 6))
-    row = lambda shape, colour: [*shapes[shape], *colours[colour], int(shape == 0)]  # noqa: E731
-    blocks = [rng.permutation([row(shape, colour) for colour in range(8)] * 10) for shape in (0, 1)]
-    test = rng.permutation([row(shape, colour) for shape in (0, 1) for colour in (8, 9)] * 3)
-    return np.concatenate([*blocks, test])
-
-
-# Trial matrices, whose last column is the outcome, and whether their cues are normalised by length.
-TASKS = {"3-level": (lambda: compositional(3), False), "weather": (weather, False), "shape-colour": (shape_color, True)}
+def of_length(n_trials: int) -> Observations:
+    """The trials of the 3-level task, over and over again."""
+    seen = task_of("compositional_3")
+    matrix = np.column_stack([seen.cues, seen.outcome])
+    return observations_from_matrix(np.resize(matrix, (n_trials, matrix.shape[1])))
 
 
 def settings_of(name: str, particles: int = 200, values: dict[str, float] = VALUES) -> Settings:
@@ -103,8 +85,8 @@ def cost(earlier: ModuleType | None, seconds: float) -> None:
     """Time the filter on three tasks at three settings, beside an earlier one that must say the same to the bit."""
     kernels = {"now": kernel} | ({"earlier": earlier} if earlier else {})
     print(f"Cost per particle and trial, P = 200, {REPLICATES} filters a call, three settings of alpha and Omega, ns")
-    for task, (matrix, length_normalized) in TASKS.items():
-        observations = observations_from_matrix(matrix(), length_normalized=length_normalized)
+    for task in TASKS:
+        observations = task_of(task)
         for name in ("flat", "holmes"):
             times = {label: [] for label in kernels}
             for values in SETTINGS:
@@ -116,7 +98,7 @@ def cost(earlier: ModuleType | None, seconds: float) -> None:
                 assert all(np.array_equal(each, traces[0]) for each in traces), f"{task}, {name}: other traces"
                 for label, best in fastest(calls, seconds).items():
                     times[label].append(1e9 * best / (REPLICATES * observations.n_trials * settings.particles))
-            print(f"  {task:14s} {name:7s} " + "   ".join(_row(label, each) for label, each in times.items()), end="")
+            print(f"  {task:18s} {name:7s} " + "   ".join(_row(label, each) for label, each in times.items()), end="")
             print(f"   earlier / now {sum(times['earlier']) / sum(times['now']):.2f}" if earlier else "", flush=True)
 
 
@@ -126,7 +108,7 @@ def _row(label: str, nanoseconds: list[float]) -> str:
 
 def many_particles(seconds: float) -> None:
     print("Cost of 2,000 particles over that of 200, 3-level task, alpha 1, Omega .5")
-    observations = observations_from_matrix(compositional(3))
+    observations = task_of("compositional_3")
     for name in ("flat", "holmes"):
         calls = {str(n): filter_call(observations, settings_of(name, n), REPLICATES) for n in (200, 2000)}
         best = fastest(calls, 2 * seconds)
@@ -140,13 +122,10 @@ def exponent(sizes: list[int], calls: dict[str, Callable[[], object]]) -> float:
 
 def scaling() -> None:
     print("Exponent of cost (target: at most 1.1)")
-    task = compositional(3)
     trials, particles = [80, 320, 1280, 5120], [50, 200, 800, 3200]
     for name in ("flat", "holmes"):
-        longer = {
-            str(n): filter_call(observations_from_matrix(np.resize(task, (n, 8))), settings_of(name)) for n in trials
-        }
-        larger = {str(n): filter_call(observations_from_matrix(task), settings_of(name, n)) for n in particles}
+        longer = {str(n): filter_call(of_length(n), settings_of(name)) for n in trials}
+        larger = {str(n): filter_call(task_of("compositional_3"), settings_of(name, n)) for n in particles}
         print(f"  {name:7s} in trials, 80 to 5,120:      {exponent(trials, longer):.2f}")
         print(f"  {name:7s} in particles, 50 to 3,200:   {exponent(particles, larger):.2f}")
 
@@ -157,16 +136,15 @@ def in_fresh_process(code: str) -> dict[str, float]:
 
 
 MEMORY = """
-import json, re, numpy as np
-from benchmarks.kernel import KEY, compositional, settings_of
+import json, re
+from benchmarks.kernel import KEY, of_length, settings_of
 from holmes_fit.models.filters import kernel
-from holmes_fit.trials.observations import observations_from_matrix
 
 def megabytes(entry):
     return int(re.search(entry + r":\\s+(\\d+)", open("/proc/self/status").read())[1]) / 1024
 
-kernel.p_hat_traces(observations_from_matrix(compositional(2)), settings_of("{model}"), KEY, 1)
-long = observations_from_matrix(np.resize(compositional(3), (5120, 8)))
+kernel.p_hat_traces(of_length(80), settings_of("{model}"), KEY, 1)
+long = of_length(5120)
 open("/proc/self/clear_refs", "w").write("5")  # the peak starts from here
 before = megabytes("VmRSS")
 kernel.p_hat_traces(long, settings_of("{model}", 1000), KEY, 1)
@@ -199,19 +177,14 @@ def start() -> None:
     print(f"  first call          {min(run['first_call'] for run in runs):.2f} s")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--against", metavar="REVISION", help="a revision of the source to be set beside this one")
-    parser.add_argument("--seconds", type=float, default=4.0, help="how long each comparison goes on")
-    asked = parser.parse_args()
+def main(against: str = "", seconds: float = 4.0) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        earlier = earlier_kernel(asked.against, Path(folder)) if asked.against else None
-        cost(earlier, asked.seconds)
-    many_particles(asked.seconds)
+        cost(earlier_kernel(against, Path(folder)) if against else None, seconds)
+    many_particles(seconds)
     scaling()
     memory()
     start()
 
 
 if __name__ == "__main__":
-    main()
+    command(main)

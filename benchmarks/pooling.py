@@ -16,13 +16,11 @@ Run with ``python -m benchmarks.pooling``; nothing else should be running. ``--o
 
 from __future__ import annotations
 
-import argparse
 import logging
 import shutil
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -38,6 +36,7 @@ from pytensor.graph.basic import Apply
 from pytensor.graph.op import Op
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from benchmarks import command
 from benchmarks.whole_way import call
 from holmes_fit.fitting.cohort import fit
 from holmes_fit.groups.pooling.density import Density, GroupTerm
@@ -46,7 +45,7 @@ from holmes_fit.groups.pooling.lattices import Lattices, MergedLattices, load_la
 from holmes_fit.groups.pooling.priors import GroupPrior, Scaled, scaled
 from holmes_fit.groups.pooling.sampling import Sampling, nuts
 from holmes_fit.runs.folder import read_run
-from holmes_fit.studies.simulation.people import simulate
+from holmes_fit.studies.simulation import simulate
 
 LIMITS = {"nothing": {6: 30, 25: 60}, "everything": {6: 15, 25: 40}}  # seconds of both commands, on two cores
 ROUNDS = 2
@@ -136,28 +135,21 @@ def model_of_people(lattices: Lattices, prior: Scaled) -> pm.Model:
     return model
 
 
-@dataclass(frozen=True)
-class Way:
-    """A way to sample: with a seed to draws and the seconds of sampling, without those of compiling where it can tell.
+def ways(lattices: Lattices) -> dict[str, Callable[[int], tuple[az.InferenceData, float]]]:
+    """Return all ways to the same posterior; the first is the package's own.
 
-    The slice sampler of PyMC takes as many steps of tuning and draws in a round as it can be waited for.
+    Each takes a seed and returns draws and the seconds of sampling, without those of compiling where it can tell. The
+    slice sampler of PyMC takes as many steps of tuning and draws in a round as it can be waited for.
     """
-
-    name: str
-    sample: Callable[[int], tuple[az.InferenceData, float]]
-
-
-def ways(lattices: Lattices) -> list[Way]:
-    """Return all ways to the same posterior; the first is the package's own."""
     merged = merge(lattices)
     prior = scaled(GroupPrior(), merged.axes)
     density = Density.of_group(GroupTerm(lattices, merged, prior, {}, {}))
-    return [
-        Way("holmes_fit (NUTS)", lambda seed: by_nuts(density, seed)),
-        Way("people", lambda seed: by_slices(model_of_people(lattices, prior), 200, 600, seed)),
-        Way("sums", lambda seed: by_slices(model_of_sums(lattices, prior), 10, 30, seed)),
-        Way("merged sums", lambda seed: by_slices(model_of_sums(merged, prior), 50, 150, seed)),
-    ]
+    return {
+        "holmes_fit (NUTS)": lambda seed: by_nuts(density, seed),
+        "people": lambda seed: by_slices(model_of_people(lattices, prior), 200, 600, seed),
+        "sums": lambda seed: by_slices(model_of_sums(lattices, prior), 10, 30, seed),
+        "merged sums": lambda seed: by_slices(model_of_sums(merged, prior), 50, 150, seed),
+    }
 
 
 def by_nuts(density: Density, seed: int) -> tuple[az.InferenceData, float]:
@@ -179,16 +171,15 @@ def compare(lattices: Lattices, rounds: int) -> tuple[pd.DataFrame, pd.DataFrame
     """Sample in all ways in turn, and return speeds, and how far the posteriors are apart."""
     rows: list[dict[str, Any]] = []
     kept: dict[str, list[Any]] = {}
-    everything = ways(lattices)
-    for number, way in product(range(rounds), everything):
+    for number, (name, sample) in product(range(rounds), ways(lattices).items()):
         begun, processor = time.perf_counter(), time.process_time()
-        idata, seconds = way.sample(100 + number)
-        row = {"way": way.name, "seconds": seconds, "with_compilation": time.perf_counter() - begun}
+        idata, seconds = sample(100 + number)
+        row = {"way": name, "seconds": seconds, "with_compilation": time.perf_counter() - begun}
         row["processor"] = time.process_time() - processor
-        kept.setdefault(way.name, []).append(idata["posterior"][list(QUANTITIES)])
+        kept.setdefault(name, []).append(idata["posterior"][list(QUANTITIES)])
         ess = smallest_ess(idata["posterior"])
         rows.append(row | {"lowest": ess / seconds, "highest": ess / seconds})
-        print(f"round {number + 1}, {way.name}: {ess:.0f} effective draws in {seconds:.0f} s", flush=True)
+        print(f"round {number + 1}, {name}: {ess:.0f} effective draws in {seconds:.0f} s", flush=True)
     of_rounds = {"seconds": "sum", "with_compilation": "sum", "processor": "sum", "lowest": "min", "highest": "max"}
     speeds = pd.DataFrame(rows).groupby("way", sort=False).agg(of_rounds)
     together = {name: joined(parts) for name, parts in kept.items()}
@@ -226,13 +217,7 @@ def differences(way: str, posterior: Any, reference: Any) -> pd.DataFrame:
     return table
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only-times", action="store_true")
-    parser.add_argument("--keep", type=Path)
-    parser.add_argument("--rounds", type=int, default=ROUNDS)
-    parser.add_argument("--model", default="holmes")
-    given = parser.parse_args()
+def main(only_times: bool = False, keep: Path | None = None, rounds: int = ROUNDS, model: str = "holmes") -> None:
     logging.getLogger("pymc").setLevel(logging.ERROR)
     tables = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -241,17 +226,17 @@ def main() -> None:
         tables["seconds"] = pd.concat([time_commands(run, people) for people, run in runs.items()], ignore_index=True)
         print(tables["seconds"].to_string(index=False), "\n", flush=True)
         print(both_commands(tables["seconds"]).to_string(index=False), "\n", flush=True)
-        if not given.only_times:
+        if not only_times:
             with threadpool_limits(1):
-                lattices = load_lattices(read_run(runs[max(sizes)]), given.model)
-                tables["speeds"], tables["same_posterior"] = compare(lattices, given.rounds)
+                lattices = load_lattices(read_run(runs[max(sizes)]), model)
+                tables["speeds"], tables["same_posterior"] = compare(lattices, rounds)
             print(tables["speeds"].round(3).to_string(index=False), f"\nwanted: {WANTED:g} times\n")
             print(tables["same_posterior"].round(3).to_string(index=False))
-    if given.keep is not None:
-        given.keep.mkdir(parents=True, exist_ok=True)
+    if keep is not None:
+        keep.mkdir(parents=True, exist_ok=True)
         for name, table in tables.items():
-            table.to_csv(given.keep / f"{name}.csv", index=False)
+            table.to_csv(keep / f"{name}.csv", index=False)
 
 
 if __name__ == "__main__":
-    main()
+    command(main)

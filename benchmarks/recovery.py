@@ -5,7 +5,7 @@ Run with ``python -m benchmarks.recovery STUDY runs/recovery``. Stopped, the sam
 - ``parameters``: 60 people of HOLMES on the 3-level task, alpha and Omega log-uniform on [.1, 3], beta uniform on
   [1, 6], lapse .02. They are fitted with these as priors and the rest as by default, then with the default priors.
   Beside it, a second opinion that shares nothing with the fits but the filter: posterior means on a dense grid of
-  (alpha, Omega, beta), from p-hat traces and NumPy.
+  (alpha, Omega, beta) of ``--grid`` nodes along the first two, from p-hat traces and NumPy.
 - ``models``: 40 people of flat and 40 of HOLMES on the 4-level task, priors and all at the defaults.
 - ``time``: 100 people of flat and 100 of HOLMES on the 3-level task, ``--quick`` and at the defaults: how long it takes
   on two cores, and how memory goes. Nothing else should be running. What the defaults find is the 3-level half of
@@ -16,21 +16,20 @@ The tables are kept in reports/recovery.
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 import psutil
 from scipy.special import expit, logit, logsumexp
-from scipy.stats import binom
 
 import holmes_fit as hf
+from benchmarks import command
 from benchmarks.kept import Kept, Rows
 from holmes_fit.fitting.cohort import fit
 from holmes_fit.settings.preset import Preset, load_preset
@@ -38,8 +37,8 @@ from holmes_fit.studies.recovery.estimates import people_table, recovery_table
 from holmes_fit.studies.recovery.findings import in_words
 from holmes_fit.studies.recovery.results import Recovery
 from holmes_fit.studies.recovery.setup import set_up_recovery
-from holmes_fit.studies.recovery.statistics import RESAMPLES, correlation, percentiles
 from holmes_fit.studies.recovery.study import recover
+from holmes_fit.studies.statistics import RESAMPLES, allowed, correlation, percentiles
 from holmes_fit.trials.cohorts import Learner
 
 SEED = 7
@@ -103,7 +102,7 @@ def compared(people: pd.DataFrame, grid: pd.DataFrame, fit_name: str) -> Iterato
         on_grid = grid.set_index("subject").loc[own.index, name].to_numpy()
         chosen = rng.integers(len(own), size=(RESAMPLES, len(own)))
         of_fit, of_grid = (correlation(truth[chosen], each[chosen]) for each in (mean, on_grid))
-        low, high = (end / len(own) for end in binom.interval(0.99, len(own), 0.95))
+        low, high = allowed(len(own))
         row = {"priors": fit_name, "parameter": name, "people": len(own)}
         found, found_on_grid = (float(correlation(truth, each)) for each in (mean, on_grid))
         row |= _with_interval("correlation", found, of_fit) | _with_interval("grid_correlation", found_on_grid, of_grid)
@@ -191,20 +190,15 @@ def study_time(out: Path) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("study", choices=("parameters", "models", "time"))
-    parser.add_argument("out", type=Path)
-    parser.add_argument("--grid", type=int, default=NODES, help="nodes of the dense grid along alpha and Omega")
-    given = parser.parse_args()
-    given.out.mkdir(parents=True, exist_ok=True)
-    if given.study == "models":
-        study_models(given.out)
+def main(study: Literal["parameters", "models", "time"], out: Path, grid: int = NODES) -> None:
+    out.mkdir(parents=True, exist_ok=True)
+    if study == "models":
+        study_models(out)
         return
-    table = study_parameters(given.out, given.grid) if given.study == "parameters" else study_time(given.out)
-    table.to_csv(given.out / f"{given.study}.csv", index=False)
-    print(table.round(3).T.to_string() if given.study == "parameters" else table.round(2).to_string(index=False))
+    table = study_parameters(out, grid) if study == "parameters" else study_time(out)
+    table.to_csv(out / f"{study}.csv", index=False)
+    print(table.round(3).T.to_string() if study == "parameters" else table.round(2).to_string(index=False))
 
 
 if __name__ == "__main__":
-    main()
+    command(main)

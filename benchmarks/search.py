@@ -11,13 +11,13 @@ reports/fitting.
 
 from __future__ import annotations
 
-import argparse
 from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from benchmarks import command
 from benchmarks.kept import Kept, Rows
 from holmes_fit.fitting.lattice.explored import Explored
 from holmes_fit.fitting.lattice.exploring import explore
@@ -29,7 +29,8 @@ from holmes_fit.likelihood.answers import ChoiceLikelihood, likelihood_of
 from holmes_fit.likelihood.traces import Replicates
 from holmes_fit.models.registry import find_model
 from holmes_fit.settings.preset import load_preset
-from holmes_fit.studies.simulation.people import simulate
+from holmes_fit.studies.recovery.shared_traces import drawn
+from holmes_fit.studies.simulation import simulate
 
 SEED = 40_000
 PAIRS = {"conditioning": 14, "compositional_2": 4, "compositional_3": 2}  # people, each with two models
@@ -47,8 +48,7 @@ def compare(pair: tuple[str, str, int]) -> Rows:
     preset = load_preset("default")
     space = preset.space(find_model(model))
     rng = np.random.default_rng([SEED, number])
-    truth = {axis.name: float(axis.draw(rng, 1)[0]) for axis in space.free}
-    cohort = simulate(protocol, model, 1, truth, seed=SEED + number).cohort
+    cohort = simulate(protocol, model, 1, drawn(space, rng), seed=SEED + number).cohort
     task = Task(cohort.learners, space, seed=number)
     explored = explore(task, preset.likelihood.replicates)
     posterior = posterior_of(explored)
@@ -114,18 +114,15 @@ def summary(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.groupby("method", sort=False).agg(**columns).reset_index()
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("out", type=Path)
-    out = parser.parse_args().out
+def main(out: Path) -> None:
     people = [(protocol, number) for protocol, people in PAIRS.items() for number in range(people)]
     kept = Kept(out, "pairs", job=("protocol", "model", "person"))
     kept.do(compare, [(protocol, model, number) for protocol, number in people for model in ("flat", "holmes")])
-    table = kept.table
-    assert table["points"].max() <= MOST_POINTS
-    summary(table).to_csv(out / "summary.csv", index=False)
-    print(summary(table).round(3).to_string(index=False))
+    assert kept.table["points"].max() <= MOST_POINTS
+    found = summary(kept.table)
+    found.to_csv(out / "summary.csv", index=False)
+    print(found.round(3).to_string(index=False))
 
 
 if __name__ == "__main__":
-    main()
+    command(main)

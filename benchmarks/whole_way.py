@@ -8,7 +8,6 @@ takes other sizes, ``--preset default`` the default effort for the fits instead 
 
 from __future__ import annotations
 
-import argparse
 import os
 import subprocess
 import sys
@@ -21,9 +20,9 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.axes import Axes
 
+from benchmarks import command
 from holmes_fit.reporting.style import use_style
 
-PEOPLE = (6, 25, 100)
 PROTOCOL = "compositional_3"
 STEPS = ("check", "fit", "pool", "compare", "report")
 COLOURS = ("#bbbbbb", "#7b4fa6", "#4477aa", "#66ccee", "#ccbb44")
@@ -91,21 +90,16 @@ def draw(table: pd.DataFrame, ax: Axes) -> Axes:
     return ax
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--people", default=",".join(map(str, PEOPLE)))
-    parser.add_argument("--preset", default="quick")
-    given = parser.parse_args()
-    given.folder.mkdir(parents=True, exist_ok=True)
-    sizes = [int(number) for number in given.people.split(",")]
-    table = pd.DataFrame([row for people in sizes for row in time_cohort(people, given.preset)])
-    table.drop(columns="exit_code").to_csv(given.folder / "seconds.csv", index=False)
+def main(folder: Path, people: str = "6,25,100", preset: str = "quick") -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    sizes = [int(number) for number in people.split(",")]
+    table = pd.DataFrame([row for size in sizes for row in time_cohort(size, preset)])
+    table.drop(columns="exit_code").to_csv(folder / "seconds.csv", index=False)
     with use_style():
         figure, ax = plt.subplots(figsize=(7, 0.9 + 0.5 * len(sizes)), layout="constrained")
         draw(table, ax)
-        figure.savefig(given.folder / "seconds.png", dpi=150)
+        figure.savefig(folder / "seconds.png", dpi=150)
 
 
 if __name__ == "__main__":
-    main()
+    command(main)

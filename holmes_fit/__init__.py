@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from holmes_fit.studies.planning.study import read_plan as read_plan
     from holmes_fit.studies.recovery.results import read_recovery as read_recovery
     from holmes_fit.studies.recovery.study import recover as recover
-    from holmes_fit.studies.simulation.people import simulate as simulate
+    from holmes_fit.studies.simulation import simulate as simulate
     from holmes_fit.trials.importing.draft import draft_protocol as draft_protocol
     from holmes_fit.trials.importing.reading import import_files as import_files
     from holmes_fit.trials.protocols.catalogue import load_protocol as load_protocol
@@ -58,7 +58,7 @@ _HOME = {
     "read_recovery": "studies.recovery.results",
     "recover": "studies.recovery.study",
     "report": "reporting.writing",
-    "simulate": "studies.simulation.people",
+    "simulate": "studies.simulation",
     "trace": "models.tracing",
     "trace_cohort": "models.tracing",
 }

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 import pandas as pd
 
+from holmes_fit._support.numbers import MISSING
 from holmes_fit.models.registry import MODELS
-from holmes_fit.reporting.blocks import About, Block, Picture, Section, Table, Text, numbers, texts
+from holmes_fit.reporting.blocks import About, Block, Column, Picture, Section, Table, Text, numbers, texts
 from holmes_fit.reporting.engine import pdf_of
 from holmes_fit.reporting.style import use_style
 from paper.compare import OUTSIDE, reason
+from paper.figures import FIGURES
+from paper.figures.parts import arrange
 from paper.results import StudyResult
-from paper.studies import FULL, READINGS, STUDIES, Reading, Sizes, Study
+from paper.studies import FULL, READINGS, STUDIES, WHOLE, Reading, Sizes, Study
 from paper.summaries import picked
 from paper.words import METRICS, NAMES, WORDS, departures
 
@@ -36,20 +40,19 @@ def report(results: Sequence[StudyResult], changes: pd.DataFrame, lead: Reading,
 
 
 def _headlines(found: Results, lead: Reading, sizes: Sizes) -> list[Block]:
-    rows: list[list[str]] = []
-    for study in STUDIES:
-        written, published = (found[reading, study].headlines for reading in ("as_written", "as_published"))
-        for (_, one), (_, other) in zip(written.iterrows(), published.iterrows(), strict=True):
-            results = [(_pm(each["ours"], each["se"]), str(each["verdict"])) for each in (one, other)]
-            rows.append([str(one["claim"]), str(one["task"]), *results[0], *results[1]])
     run = [Text(text.format(lead=NAMES[lead], **vars(sizes))) for text in WORDS["what_was_run"]]
     if sizes != FULL:
         run.append(
             Text("This run is smaller than the paper's. Its errors are larger; take the full run for a verdict.")
         )
+    rows: list[list[str]] = []
+    for study in STUDIES:
+        both = [found[reading, study].headlines.to_dict("records") for reading in WHOLE]
+        for claims in zip(*both, strict=True):
+            results = [(f"{_number(each['ours'])} ± {each['se']:.3f}", str(each["verdict"])) for each in claims]
+            rows.append([str(claims[0]["claim"]), str(claims[0]["task"]), *results[0], *results[1]])
     columns = [*texts("claim", "task"), *numbers("as written"), *texts(""), *numbers("as published"), *texts("")]
-    failing = [number for number, row in enumerate(rows) if "fails" in row]
-    table = Table(columns, rows, failing)
+    table = Table(columns, rows, [number for number, row in enumerate(rows) if "fails" in row])
     return [Text(TITLE, "cover"), *run, Text("Headlines", "heading"), table, Text(WORDS["how_to_read"], "note")]
 
 
@@ -57,31 +60,24 @@ def _outside(found: Results) -> list[Block]:
     """Name every cell that does not agree with the published code's results, and say why."""
     tables = [found["as_published", study].comparison for study in STUDIES]
     every = pd.concat([table for table in tables if len(table)], ignore_index=True)
-    cells = every[every["verdict"] == OUTSIDE]
-    backward = every[every["study"] == "backward"]
-    within = int((backward["verdict"] != OUTSIDE).sum())
-    rows = []
-    for _, row in cells.iterrows():
-        names = [WORDS["studies"][row["study"]], str(row["task"]), _model(row["model"]), METRICS[row["metric"]]]
-        z_shared = _signed(row["z_shared_tasks"], 1) if np.isfinite(row["z_shared_tasks"]) else "–"
-        rows.append([*names, _number(row["published"]), _number(row["ours"]), _signed(row["z"], 1), z_shared])
-    columns = [*texts("study", "task", "model", "metric"), *numbers("published", "ours", "z", "z, shared tasks")]
+    is_outside = every["verdict"] == OUTSIDE
+    of_backward = is_outside[every["study"] == "backward"]
+    shown = "study", "task", "model", "metric", "published", "ours", "z", "z_shared_tasks"
     return [
         Text("More than 3 standard errors from the published numbers", "finding"),
         Text(
-            f"Run as in the published code, {len(every) - len(cells)} of {len(every)} numbers lie within 3 standard "
-            f"errors of the published ones; of the backward table, {within} of {len(backward)}. These do not:"
+            f"Run as in the published code, {(~is_outside).sum()} of {len(every)} numbers lie within 3 standard "
+            f"errors of the published ones; of the backward table, {(~of_backward).sum()} of {len(of_backward)}. These "
+            "do not:"
         ),
-        Table(columns, rows),
+        _table(every[is_outside].drop(columns="verdict"), *shown),
         Text("Why", "heading"),
-        *map(Text, dict.fromkeys(reason(row) for _, row in cells.iterrows())),
+        *map(Text, dict.fromkeys(reason(row) for _, row in every[is_outside].iterrows())),
     ]
 
 
 def _departures(found: Results, changes: pd.DataFrame) -> list[Block]:
-    written, published = (
-        pd.concat([found[reading, study].summary for study in STUDIES]) for reading in ("as_written", "as_published")
-    )
+    written, published = (pd.concat([found[reading, study].summary for study in STUDIES]) for reading in WHOLE)
     blocks: list[Block] = [Text("Where the paper's text and its published code differ, and what it does", "finding")]
     for title, text in departures(written, published, changes, found["as_written", "conditioning"].further["tests"]):
         blocks += [Text(title, "heading"), Text(text)]
@@ -105,46 +101,21 @@ def _departures(found: Results, changes: pd.DataFrame) -> list[Block]:
 def _study(found: Results, study: Study, lead: Reading) -> list[Block]:
     result, written = found["as_published", study], found["as_written", study]
     blocks: list[Block] = [Text(WORDS["studies"][study], "finding")]
-    if study == "conditioning":
-        blocks += _tests(written) + _tests(result)
+    for each in (written, result) if "tests" in result.further else ():
+        tests = each.further["tests"]
+        about = f"HOLMES {NAMES[each.reading]}, against flat; {int(tests['n'].max())} seeds."
+        blocks += [Text(about), _table(tests, "metric", "flat", "holmes", "difference", *P_VALUES)]
     if len(result.comparison):
         about = (
             "Published beside ours. Difference, its standard error (SE), z and verdict are for the run as in the "
             "published code; the last number is the run as in the text."
         )
-        blocks += [Text(about), _comparison(result.comparison, written.comparison)]
-    for picture in found[lead, study].pictures:
-        caption = f"{picture.caption} HOLMES {NAMES[lead]}."
-        blocks.append(Picture(picture.draw, picture.height * INCH, caption))
+        shown = "task", "model", "metric", "published", "ours", "difference", "se", "z", "as_written"
+        blocks += [Text(about), _table(result.comparison.assign(as_written=written.comparison["ours"]), *shown)]
+    for name, (rows, height) in FIGURES[study].items():
+        caption = f"{WORDS['captions'][name]} HOLMES {NAMES[lead]}."
+        blocks.append(Picture(partial(arrange, rows=rows(found[lead, study])), height * INCH, caption))
     return blocks
-
-
-def _comparison(published: pd.DataFrame, written: pd.DataFrame) -> Table:
-    rows = []
-    for (_, row), (_, other) in zip(published.iterrows(), written.iterrows(), strict=True):
-        values = [_number(row["published"]), _number(row["ours"]), _signed(row["difference"]), _small(row["se"])]
-        names = str(row["task"]), _model(str(row["model"])), METRICS[str(row["metric"])]
-        rows.append([*names, *values, _signed(row["z"], 1), _number(other["ours"])])
-    columns = numbers("published", "ours", "difference", "SE", "z", "as written")
-    outside = [number for number, verdict in enumerate(published["verdict"]) if verdict == OUTSIDE]
-    return Table([*texts("task", "model", "metric"), *columns], rows, outside)
-
-
-def _tests(result: StudyResult) -> list[Block]:
-    tests = result.further["tests"]
-    rows = []
-    for _, row in tests.iterrows():
-        values = _number(row["flat"]), _number(row["holmes"]), _signed(row["difference"])
-        rows.append(
-            [METRICS[str(row["metric"])], *values, *(_p(row[f"p{name}"]) for name in ("", "_wilcoxon", "_unpaired"))]
-        )
-    columns = numbers("flat", "HOLMES", "difference", "p, paired", "p, Wilcoxon", "p, unpaired")
-    about = f"HOLMES {NAMES[result.reading]}, against flat; {int(tests['n'].max())} seeds."
-    return [Text(about), Table([*texts(""), *columns], rows)]
-
-
-def _model(name: str) -> str:
-    return {"difference": "HOLMES − flat", "both": "both models"}.get(name) or MODELS[name].label
 
 
 def _number(value: float) -> str:
@@ -157,13 +128,43 @@ def _small(value: float) -> str:
 
 
 def _signed(value: float, digits: int | None = None) -> str:
+    if not np.isfinite(value):
+        return MISSING
     text = _small(abs(value)) if digits is None else f"{abs(value):.{digits}f}"
     return f"{'−' if value < 0 else '+'}{text}"
 
 
-def _pm(value: float, se: float) -> str:
-    return f"{_number(value)} ± {se:.3f}"
-
-
 def _p(value: float) -> str:
-    return "–" if value != value else ("< .001" if value < 0.001 else f"{value:.3f}")
+    return MISSING if value != value else ("< .001" if value < 0.001 else f"{value:.3f}")
+
+
+def _model(name: str) -> str:
+    return {"difference": "HOLMES − flat", "both": "both models"}.get(name) or MODELS[name].label
+
+
+P_VALUES = {"p": "p, paired", "p_wilcoxon": "p, Wilcoxon", "p_unpaired": "p, unpaired"}
+# What columns of tables are called, if not by their names, and how their cells are written.
+HEADS = {"holmes": "HOLMES", "se": "SE", "z_shared_tasks": "z, shared tasks", "as_written": "as written"}
+HEADS |= P_VALUES
+NAMED: dict[str, Callable[[str], str]] = {
+    "study": WORDS["studies"].__getitem__,
+    "task": str,
+    "model": _model,
+    "metric": METRICS.__getitem__,
+}
+COUNTED: dict[str, Callable[[float], str]] = {
+    **dict.fromkeys(("published", "ours", "flat", "holmes", "as_written"), _number),
+    **dict.fromkeys(("z", "z_shared_tasks"), partial(_signed, digits=1)),
+    **dict.fromkeys(P_VALUES, _p),
+    "difference": _signed,
+    "se": _small,
+}
+
+
+def _table(rows: pd.DataFrame, *shown: str) -> Table:
+    """Return some columns of a table; rows whose verdict is that they are outside stand out."""
+    heads = {name: HEADS.get(name, name) for name in shown}
+    columns = [Column(head, right=name in COUNTED) for name, head in heads.items()]
+    cells = [[(NAMED | COUNTED)[name](value) for value in rows[name]] for name in shown]
+    marked = [place for place, verdict in enumerate(rows.get("verdict", ())) if verdict == OUTSIDE]
+    return Table(columns, list(zip(*cells, strict=True)), marked)

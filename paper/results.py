@@ -12,8 +12,8 @@ from holmes_fit._support.atomic import written_whole
 from holmes_fit.reporting.style import PAGE_WIDTH, use_style
 from holmes_fit.runs.folder import Run
 from paper.compare import WITHIN, check_headlines, compare, published_table
-from paper.figures import Picture, pictures
-from paper.figures.trees import Example, example_trees
+from paper.figures import FIGURES
+from paper.figures.parts import Example, arrange, example_trees
 from paper.studies import SHARED_TASKS, SHORT, Job, Reading, Sizes, Study
 from paper.summaries import Data, conditioning_tests, load_data, summarise, task_spread
 
@@ -26,9 +26,9 @@ class StudyResult:
     reading: Reading
     data: Data
     summary: pd.DataFrame
+    published: pd.DataFrame
     comparison: pd.DataFrame
     headlines: pd.DataFrame
-    pictures: list[Picture]
     further: dict[str, pd.DataFrame]
 
     def in_one_line(self) -> str:
@@ -55,13 +55,6 @@ def finish_study(
 ) -> tuple[StudyResult, list[Path]]:
     """Work out one study and write its tables and figures."""
     study, reading = which
-    result = _analyse(run, jobs, study, reading, sizes)
-    folder = run.path(f"{reading}/{study}")
-    tables = [run.write_table(f"{reading}/{study}/{name}.csv", table) for name, table in result.tables().items()]
-    return result, [*tables, *write_pictures(result, folder)]
-
-
-def _analyse(run: Run, jobs: dict[str, Job], study: Study, reading: Reading, sizes: Sizes) -> StudyResult:
     data = load_data(run, jobs, study, reading)
     summary, published = summarise(study, data, sizes.bootstrap), published_table()
     further: dict[str, pd.DataFrame] = {}
@@ -72,8 +65,10 @@ def _analyse(run: Run, jobs: dict[str, Job], study: Study, reading: Reading, siz
     if study == "conditioning":
         further["tests"] = conditioning_tests(data.runs["conditioning"])
     comparison = compare(summary, published, further.get("task_spread"))
-    drawn = pictures(study, data, summary, published, further)
-    return StudyResult(study, reading, data, summary, comparison, check_headlines(summary), drawn, further)
+    own = published[published["study"] == study]
+    result = StudyResult(study, reading, data, summary, own, comparison, check_headlines(summary), further)
+    tables = [run.write_table(f"{reading}/{study}/{name}.csv", table) for name, table in result.tables().items()]
+    return result, [*tables, *write_pictures(result, run.path(f"{reading}/{study}"))]
 
 
 def _trees(jobs: dict[str, Job], study: Study, reading: Reading, data: Data) -> pd.DataFrame:
@@ -91,13 +86,13 @@ def write_pictures(result: StudyResult, folder: Path) -> list[Path]:
     """Write the figures of a study as PNG and PDF."""
     paths = []
     with use_style():
-        for picture in result.pictures:
-            figure = Figure(figsize=(PAGE_WIDTH, picture.height))
-            picture.draw(figure)
+        for name, (rows, height) in FIGURES[result.study].items():
+            figure = Figure(figsize=(PAGE_WIDTH, height))
+            arrange(figure, rows(result))
             figure.draw_without_rendering()
             figure.set_layout_engine("none")  # laid out once, for both files
             for kind in ("png", "pdf"):
-                path = folder / f"{picture.name}.{kind}"
+                path = folder / f"{name}.{kind}"
                 with written_whole(path) as temporary:
                     figure.savefig(temporary, format=kind, metadata={"CreationDate": None} if kind == "pdf" else None)
                 paths.append(path)

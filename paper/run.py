@@ -5,24 +5,21 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import TypeVar
 
 import pandas as pd
 
 from holmes_fit._support.csv_tables import write_table
-from holmes_fit._support.errors import HolmesFitError, Problems, nearest
+from holmes_fit._support.errors import Problems, nearest
 from holmes_fit._support.progress import OnProgress
 from holmes_fit.models.registry import check_count
 from holmes_fit.runs.folder import Run, open_run
-from holmes_fit.runs.workers.pool import Failure
-from holmes_fit.runs.workers.tasks import do_all
-from paper.differences import difference_table
+from holmes_fit.studies.work import each_done
+from paper.compare import difference_table
 from paper.pdf import report
 from paper.results import StudyResult, finish_study
 from paper.studies import FULL, QUICK, STUDIES, WHOLE, Chunk, Job, Reading, Sizes, jobs_of, wanted_chunks
@@ -42,9 +39,6 @@ CODE = (
     "paper/tasks.py",
     "protocols/*.toml",
 )
-
-Work = TypeVar("Work")
-Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -88,7 +82,7 @@ def replicate(
     with open_run(out, identity=_identity(asked), about={}, keys=keys) as run:
         _run_chunks(run, jobs, wanted_chunks(jobs, asked, studies, readings), workers, progress)
         work = [(study, reading) for reading in readings for study in studies]
-        finished = dict(_results(partial(finish_study, run, jobs, asked), work, workers))
+        finished = dict(each_done(partial(finish_study, run, jobs, asked), work, workers=workers))
         results = [finished[each][0] for each in work]
         files = [path for each in work for path in finished[each][1]]
         if studies == STUDIES:
@@ -131,21 +125,10 @@ def _run_chunks(
     tell = progress or (lambda done, total: None)
     done = len(chunks) - len(missing)
     tell(done, len(chunks))
-    for number, (chunk, tables) in enumerate(_results(partial(_tables, jobs), missing, workers), start=done + 1):
+    for number, (chunk, tables) in enumerate(each_done(partial(_tables, jobs), missing, workers=workers), done + 1):
         run.save_record(chunk.key, tables)
         tell(number, len(chunks))
 
 
 def _tables(jobs: dict[str, Job], chunk: Chunk) -> dict[str, object]:
     return run_chunk(jobs[chunk.job], chunk)
-
-
-def _results(
-    function: Callable[[Work], Result], work: Sequence[Work], workers: int | None
-) -> Iterator[tuple[Work, Result]]:
-    """Give each piece of work with its result, as soon as it is there."""
-    with closing(do_all(function, work, workers=workers)) as results:
-        for number, result in results:
-            if isinstance(result, Failure):
-                raise HolmesFitError(f"{work[number]}: {result.kind}: {result.message}")
-            yield work[number], result

@@ -18,12 +18,14 @@ TWO_SIDED_95 = float(stats.norm.ppf(0.975))
 
 
 class Estimate(NamedTuple):
-    """A number with its standard error, the spread behind it, and how many units it rests on."""
+    """A number with its standard error, the spread behind it, how many units it rests on, and a bootstrap interval."""
 
     value: float
     se: float
     sd: float
     n: int
+    low: float = np.nan
+    high: float = np.nan
 
 
 def mean_estimate(values: Floats) -> Estimate:
@@ -73,18 +75,9 @@ def roc_curve(scores: Floats, is_positive: NDArray[np.bool_]) -> tuple[Floats, F
     return np.append(0.0, false_alarms / false_alarms[-1]), np.append(0.0, hits / hits[-1])
 
 
-class Interval(NamedTuple):
-    """A bootstrap: the estimate, its standard error and its 95% percentile interval."""
-
-    value: float
-    se: float
-    low: float
-    high: float
-
-
 def bootstrap_over_units(
     statistic: Callable[..., float], arrays: Sequence[NDArray[np.generic]], resamples: int, name: str
-) -> Interval:
+) -> Estimate:
     """Resample whole units (the first axis of every array), pool what they hold, and compute the statistic.
 
     The paper's interval of the AUC is a "bootstrap resampling over seeds (2000 resamples)". ``name`` chooses the
@@ -96,7 +89,6 @@ def bootstrap_over_units(
     for i in range(resamples):
         units = rng.integers(n_units, size=n_units)
         drawn[i] = statistic(*(array[units].ravel() for array in arrays))
+    value, se = statistic(*(array.ravel() for array in arrays)), float(np.nanstd(drawn, ddof=1))
     low, high = np.nanquantile(drawn, [0.025, 0.975])
-    return Interval(
-        statistic(*(array.ravel() for array in arrays)), float(np.nanstd(drawn, ddof=1)), float(low), float(high)
-    )
+    return Estimate(value, se, se * np.sqrt(n_units), n_units, float(low), float(high))

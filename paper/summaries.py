@@ -6,7 +6,7 @@ seeds. ``difference`` is HOLMES minus flat, unit by unit: both models saw the sa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ import pandas as pd
 from scipy import stats
 
 from holmes_fit.runs.folder import Run
-from paper.statistics import auc, bootstrap_over_units, correlation_estimate, mean_estimate, share_estimate
+from paper.statistics import Estimate, auc, bootstrap_over_units, correlation_estimate, mean_estimate, share_estimate
 from paper.studies import JOBS_OF_STUDY, LONG, PAIR, SHORT, Job, Reading, Study, chunks_of
 from paper.tasks import RUNS, TRIALS
 
@@ -30,18 +30,7 @@ LENGTH = {SHORT: "5 + 1", LONG: "10 + 3"}  # repetitions of each pair in trainin
 DIFFERENCE = "difference"
 
 
-class Line(NamedTuple):
-    """One number of a summary; ``low`` and ``high`` where an interval was bootstrapped."""
-
-    task: str
-    model: str
-    metric: str
-    value: float
-    se: float
-    sd: float
-    n: int
-    low: float = np.nan
-    high: float = np.nan
+Line = tuple[str, str, str, Estimate]  # of a summary: task, model, metric
 
 
 class Data(NamedTuple):
@@ -68,18 +57,8 @@ def load_data(run: Run, jobs: dict[str, Job], study: Study, reading: Reading) ->
 
 def summarise(study: Study, data: Data, resamples: int) -> pd.DataFrame:
     """Return the summary of a study: task, model, metric, value, se, sd, n, low, high."""
-    lines: Iterable[Line]
-    if study == "backward":
-        lines = _backward(data.runs["compositional"])
-    elif study == "forward":
-        lines = _forward(data.runs["shape_color"], data.trials, resamples)
-    elif study == "conditioning":
-        lines = _by_unit(data.runs["conditioning"], "conditioning", CONDITIONING, "seed")
-    elif study == "ablation":
-        lines = _ablation(data.runs["compositional_ablation"], data.runs["shape_color_ablation"])
-    else:
-        lines = _sweep(data.runs["compositional"], data.runs["shape_color_sweep"])
-    return pd.DataFrame(list(lines)).assign(study=study)[["study", *Line._fields]]
+    lines = [(study, *names, *estimate) for *names, estimate in LINES[study](data, resamples)]
+    return pd.DataFrame(lines, columns=["study", "task", "model", "metric", *Estimate._fields])
 
 
 def unit_means(runs: pd.DataFrame, metric: str, unit: str) -> pd.DataFrame:
@@ -103,10 +82,11 @@ def top_level(runs: pd.DataFrame, n_levels: int) -> pd.DataFrame:
 def _by_unit(runs: pd.DataFrame, task: str, metrics: Iterable[str], unit: str) -> Iterator[Line]:
     for metric in metrics:
         for model, values in unit_means(runs, metric, unit).items():
-            yield Line(task, str(model), metric, *mean_estimate(values.to_numpy()))
+            yield task, str(model), metric, mean_estimate(values.to_numpy())
 
 
-def _backward(runs: pd.DataFrame) -> Iterator[Line]:
+def _backward(data: Data, resamples: int) -> Iterator[Line]:
+    runs = data.runs["compositional"]
     for n_levels in range(2, 6):
         top = top_level(runs, n_levels)
         task = f"{n_levels}-level"
@@ -114,11 +94,11 @@ def _backward(runs: pd.DataFrame) -> Iterator[Line]:
         recall, f1, accuracy = (unit_means(top, metric, "point") for metric in ("recall", "f1", "accuracy"))
         for model in PAIR:
             r = correlation_estimate(recall[model].to_numpy(), f1[model].to_numpy())
-            yield Line(task, model, "recall_f1_r", *r)
+            yield task, model, "recall_f1_r", r
             r = correlation_estimate(accuracy[model].to_numpy(), recall[model].to_numpy())
-            yield Line(task, model, "accuracy_recall_r", *r)
+            yield task, model, "accuracy_recall_r", r
         pooled = correlation_estimate(*(each[[*PAIR]].to_numpy().ravel() for each in (recall, f1)))
-        yield Line(task, "both", "recall_f1_r", *pooled)
+        yield task, "both", "recall_f1_r", pooled
     deepest = runs[runs["protocol"] == "compositional_5"]
     for level, rows in deepest.groupby("level"):
         yield from _by_unit(rows, f"5-level, level {level}", REPRESENTATION, "point")
@@ -150,19 +130,17 @@ def _between_columns(cells: np.ndarray) -> float:
     return float(np.sqrt(max(0.0, between)))
 
 
-def _forward(runs: pd.DataFrame, trials: pd.DataFrame, resamples: int) -> Iterator[Line]:
+def _forward(data: Data, resamples: int) -> Iterator[Line]:
     for protocol, task in LENGTH.items():
-        yield from _by_unit(runs[runs["protocol"] == protocol], task, FORWARD, "seed")
+        yield from _by_unit(picked(data.runs["shape_color"], protocol=protocol), task, FORWARD, "seed")
         for model in ("flat", "holmes"):
-            p_hat, rewarded = exposures(trials, protocol, model)
-            interval = bootstrap_over_units(auc, (p_hat, rewarded), resamples, f"{protocol} {model}")
-            sd = interval.se * np.sqrt(len(p_hat))
-            yield Line(task, model, "auc", interval.value, interval.se, sd, len(p_hat), interval.low, interval.high)
+            p_hat, rewarded = exposures(data.trials, protocol, model)
+            yield task, model, "auc", bootstrap_over_units(auc, (p_hat, rewarded), resamples, f"{protocol} {model}")
 
 
 def exposures(trials: pd.DataFrame, protocol: str, model: str) -> tuple[np.ndarray, np.ndarray]:
     """Return predictions at the first exposures, seeds x trials, and whether the shape was the rewarded one."""
-    rows = trials[(trials["protocol"] == protocol) & (trials["model"] == model)].sort_values(["seed", "trial"])
+    rows = picked(trials, protocol=protocol, model=model).sort_values(["seed", "trial"])
     n_seeds = rows["seed"].nunique()
     return rows["p_hat"].to_numpy().reshape(n_seeds, -1), (rows["outcome"] == 1).to_numpy().reshape(n_seeds, -1)
 
@@ -186,25 +164,40 @@ def conditioning_tests(runs: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _ablation(compositional: pd.DataFrame, shape_color: pd.DataFrame) -> Iterator[Line]:
+def _conditioning(data: Data, resamples: int) -> Iterator[Line]:
+    return _by_unit(data.runs["conditioning"], "conditioning", CONDITIONING, "seed")
+
+
+def _ablation(data: Data, resamples: int) -> Iterator[Line]:
     for n_levels in range(2, 6):
-        yield from _by_unit(top_level(compositional, n_levels), f"{n_levels}-level", ("recall", "entropy"), "point")
-    yield from _by_unit(shape_color, LENGTH[LONG], ("accuracy", "separation"), "seed")
+        top = top_level(data.runs["compositional_ablation"], n_levels)
+        yield from _by_unit(top, f"{n_levels}-level", ("recall", "entropy"), "point")
+    yield from _by_unit(data.runs["shape_color_ablation"], LENGTH[LONG], ("accuracy", "separation"), "seed")
 
 
-def _sweep(compositional: pd.DataFrame, shape_color: pd.DataFrame) -> Iterator[Line]:
+def _sweep(data: Data, resamples: int) -> Iterator[Line]:
+    compositional, shape_color = data.runs["compositional"], data.runs["shape_color_sweep"]
     deep = compositional[compositional["protocol"] != "compositional_2"]
     averages = {"2 to 5 levels": sweep_means(highest_levels(compositional)), "3 to 5, all": sweep_means(deep)}
     for (name, backward), metric in product(averages.items(), ("entropy", "recall")):
         advantage = backward[f"{metric}_difference"].to_numpy()
-        yield Line(name, DIFFERENCE, metric, *mean_estimate(advantage))
+        yield name, DIFFERENCE, metric, mean_estimate(advantage)
         favours = advantage < 0 if metric == "entropy" else advantage > 0
-        yield Line(name, DIFFERENCE, f"{metric}_share", *share_estimate(favours))
+        yield name, DIFFERENCE, f"{metric}_share", share_estimate(favours)
     task = LENGTH[LONG]
     yield from _by_unit(shape_color, task, FORWARD, "point")
     for metric in ("accuracy", "separation"):
         favours = unit_means(shape_color, metric, "point")[DIFFERENCE].to_numpy() > 0
-        yield Line(task, DIFFERENCE, f"{metric}_share", *share_estimate(favours))
+        yield task, DIFFERENCE, f"{metric}_share", share_estimate(favours)
+
+
+LINES: dict[Study, Callable[[Data, int], Iterator[Line]]] = {
+    "backward": _backward,
+    "forward": _forward,
+    "conditioning": _conditioning,
+    "ablation": _ablation,
+    "sweep": _sweep,
+}
 
 
 def highest_levels(compositional: pd.DataFrame) -> pd.DataFrame:

@@ -7,7 +7,7 @@ import pandas as pd
 
 from holmes_fit.models.registry import Observer
 from holmes_fit.settings.preset import Preset, load_preset
-from holmes_fit.studies.simulation.people import simulate
+from holmes_fit.studies.simulation import simulate
 from holmes_fit.trials.cohorts import Cohort, build_cohort
 
 SMALL = """

@@ -8,7 +8,7 @@ from scipy import stats
 from scipy.special import expit, logit
 
 from holmes_fit.groups.pooling.behaviour import COLUMNS, behaviour_in_words, regress, regress_behaviour, right_answers
-from holmes_fit.studies.simulation.people import simulate
+from holmes_fit.studies.simulation import simulate
 from holmes_fit.trials.cohorts import Cohort, build_cohort
 
 SEED = 20264

@@ -25,8 +25,8 @@ from holmes_fit.fitting.lattice.task import A_NODE, LATTICE
 from holmes_fit.likelihood.traces import Replicates, Traces
 from holmes_fit.models.registry import MODELS
 from holmes_fit.settings.preset import Preset, load_preset
-from holmes_fit.studies.recovery.calibration import FAILS, PASSES, SBC, TOO_FEW, sbc_summary
-from holmes_fit.studies.recovery.shared_traces import SharedTask, SharedTraces, node_traces, shared_learners
+from holmes_fit.studies.recovery.estimates import FAILS, PASSES, SBC, TOO_FEW, sbc_summary
+from holmes_fit.studies.recovery.shared_traces import SharedTask, SharedTraces, drawn, shared_learners
 from holmes_fit.trials.cohorts import Learner
 
 SEED = 91
@@ -87,23 +87,19 @@ class Study:
 
     def traces(self, model: str) -> SharedTraces:
         space = self.preset.space(MODELS[model])
-        n_nodes = math.prod(axis.nodes for axis in space.learning)
-        p_hat = np.stack([node_traces(space, self.learners, node, self.filters) for node in range(n_nodes)])
-        return SharedTraces(space, self.learners, p_hat, self.preset.likelihood)
+        return SharedTraces(space, self.learners, self.filters, self.preset.likelihood.replicates)
 
     def _person(self, rng: np.random.Generator, number: int) -> tuple[dict[str, float], tuple[Learner, ...]]:
         """Return someone with values from the fitting prior."""
-        axes = self.right.space.free
-        values = {axis.name: float(axis.draw(rng, 1)[0]) for axis in axes}
-        position = np.array([float(axis.parameter.to_scale(values[axis.name])) for axis in axes])
-        return values, self.right.simulate(position, f"s{number:03d}", rng)
+        values = drawn(self.right.space, rng)
+        return values, self.right.person(values, f"s{number:03d}", rng)
 
     def ranks(self, traces: SharedTraces) -> pd.DataFrame:
         """Fit everyone, and rank their truths among draws of their posteriors."""
         rows = []
         for number, (values, person) in enumerate(self.people):
             rng = np.random.default_rng([SEED, 1, number])
-            fitted = traces.fit(person, rng)
+            (fitted,) = traces.fits(person, rng)
             draws = fitted.draw(DRAWS, rng)
             for place, axis in enumerate(fitted.axes):
                 rank = rank_of(values[axis.name], draws[:, place], rng)
@@ -123,7 +119,10 @@ def test_the_right_likelihood_passes_and_one_that_never_stops_fails(tmp_path: Pa
     """Choices of people who stop, explained by a model that does not."""
     study = Study("compositional_2", preset_of(STRICT, tmp_path), FILTERS)
     assert verdicts(study.ranks(study.right)) == dict.fromkeys(("omega", "beta"), PASSES)
-    without_stopping = replace(study.traces("holmes_no_stop"), space=study.right.space)
+    without_stopping = study.traces("holmes_no_stop")
+    for node in range(math.prod(axis.nodes for axis in without_stopping.space.learning)):
+        without_stopping.at(node)
+    without_stopping = replace(without_stopping, space=study.right.space)  # which keeps what was filtered
     assert FAILS in verdicts(study.ranks(without_stopping)).values()
 
 
@@ -137,7 +136,8 @@ def test_the_right_likelihood_passes_and_one_of_a_single_replicate_fails(
 
     def one_for_all(self: SharedTask, position: np.ndarray, replicates: Replicates) -> Traces:
         node = (replicates.first - LATTICE) // A_NODE
-        only = self.p_hat[node][self.order[node, :1]]
+        assert self.order is not None
+        only = self.shared.at(node)[0][self.order[node, :1]]
         return Traces((np.repeat(only, replicates.number, axis=0),), (self.learners[0].choices,))
 
     monkeypatch.setattr(SharedTask, "traces", one_for_all)

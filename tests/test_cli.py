@@ -296,7 +296,7 @@ def test_outputs_are_checked_before_anything_is_done(
     name: str, message: str, tmp_path: Path, shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "d.csv").mkdir()
-    monkeypatch.setattr("holmes_fit.studies.simulation.people.simulate", raising(AssertionError("too late")))
+    monkeypatch.setattr("holmes_fit.studies.simulation.simulate", raising(AssertionError("too late")))
     assert message in shell.refuses(*SIMULATE, "--force", "--out", tmp_path / name)
 
 

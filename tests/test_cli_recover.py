@@ -15,7 +15,7 @@ from holmes_fit.fitting.person import PersonFit, fit_person
 from holmes_fit.models.registry import Observer
 from holmes_fit.runs.folder import read_run
 from holmes_fit.settings.preset import Preset
-from holmes_fit.studies.recovery import cohorts, study
+from holmes_fit.studies.recovery import results, study
 from holmes_fit.studies.recovery.results import read_recovery
 from holmes_fit.trials.writing import write_trials
 from tests.commands import Shell
@@ -128,7 +128,7 @@ def test_a_lost_worker_ends_with_1(small: Study, shell: Shell, monkeypatch: pyte
     from holmes_fit.runs.workers.pool import LOST, Failure
 
     lost = {("bias", "bias_001"): Failure(LOST, "its process died 3 times")}
-    monkeypatch.setattr(cohorts, "carry_out", lambda *_, **__: lost)
+    monkeypatch.setattr(results, "carry_out", lambda *_, **__: lost)
     out, err = shell(*small.command(), code=1)
     assert out == ""
     assert "Not done, as their processes died: bias_001 with bias" in err

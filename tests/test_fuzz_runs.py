@@ -15,7 +15,7 @@ from holmes_fit.fitting.cohort import fit, read_fits
 from holmes_fit.groups.pooling.lattices import load_lattices
 from holmes_fit.runs.folder import Run, read_run
 from holmes_fit.runs.manifest import MANIFEST
-from holmes_fit.studies.simulation.people import simulate
+from holmes_fit.studies.simulation import simulate
 from tests.fuzzing import EFFORT, assert_clear, mutated, rng_for, tried
 from tests.small_fits import small_preset
 

@@ -27,14 +27,8 @@ from holmes_fit.models.registry import find_model
 from holmes_fit.settings.distributions import Distribution
 from holmes_fit.settings.preset import Preset, load_preset
 from holmes_fit.settings.spaces import FreeParameter
-from holmes_fit.studies.recovery.group_calibration import RANKED, draw_people, ranks
-from holmes_fit.studies.recovery.shared_traces import (
-    SharedTask,
-    SharedTraces,
-    as_lattices,
-    node_traces,
-    shared_learners,
-)
+from holmes_fit.studies.recovery.group_study import RANKED, as_lattices, draw_people, ranks
+from holmes_fit.studies.recovery.shared_traces import SharedTask, SharedTraces, shared_learners
 from tests.test_pooling_mixture import FREQUENCY, exact_mass
 from tests.toy_lattices import point_lattices
 
@@ -158,9 +152,7 @@ def shared_by(protocol: str) -> SharedTraces:
         table["parameters"][name]["nodes"] = nodes
     preset = Preset.model_validate(table)
     space = preset.space(find_model("holmes"))
-    learners = shared_learners(protocol, SEED)
-    p_hat = np.stack([node_traces(space, learners, node, 32) for node in range(5 * 5)])
-    return SharedTraces(space, learners, p_hat, preset.likelihood)
+    return SharedTraces(space, shared_learners(protocol, SEED), 32, preset.likelihood.replicates)
 
 
 @pytest.fixture(scope="module")
@@ -174,11 +166,9 @@ def test_shared_traces_give_the_lattice_of_a_fit(protocol: str, learners: int) -
     shared = shared_by(protocol)
     assert len(shared.learners) == learners
     rng = np.random.default_rng(SEED)
-    middle = np.array([0.5 * (axis.low + axis.high) for axis in shared.space.free])
-    subject = shared.learners[0].subject
-    person = tuple(replace(each, subject=subject) for each in shared.simulate(middle, "s01", rng))
-    in_order = np.broadcast_to(np.arange(32), shared.p_hat.shape[:2])
-    from_pool = SharedTask(person, shared.space, p_hat=shared.p_hat, order=in_order)
+    middle = {axis.name: float(axis.to_natural(0.5 * (axis.low + axis.high))) for axis in shared.space.free}
+    person = shared.person(middle, shared.learners[0].subject, rng)
+    from_pool = SharedTask(person, shared.space, shared=shared)
     found, wanted = (posterior_of(explore(task, 8)) for task in (from_pool, Task(person, shared.space)))
     np.testing.assert_array_equal(found.log_likelihood, wanted.log_likelihood)
     np.testing.assert_array_equal(found.of_sets, wanted.of_sets)
@@ -189,10 +179,9 @@ def test_shared_traces_give_the_lattice_of_a_fit(protocol: str, learners: int) -
 def test_each_learner_has_the_traces_of_its_own_trials() -> None:
     """A person of several learners with as many kinds of p-hat: none is given those of another."""
     shared = shared_by("shepard")
-    ends = np.cumsum([each.observations.n_trials for each in shared.learners])
-    number = np.searchsorted(ends, np.arange(ends[-1]), side="right")
-    p_hat = np.broadcast_to(0.1 + 0.1 * number, shared.p_hat.shape)
-    task = SharedTask(shared.learners, shared.space, p_hat=p_hat, order=np.broadcast_to(np.arange(32), (25, 32)))
+    found = tuple(np.full((32, len(each.choices)), 0.1 + 0.1 * n) for n, each in enumerate(shared.learners))
+    order = np.broadcast_to(np.arange(32)[::-1], (25, 32))
+    task = SharedTask(shared.learners, shared.space, shared=replace(shared, _found={3: found}), order=order)
     traces = task.traces(np.empty(0), Replicates(8, LATTICE + 3 * A_NODE))
     assert [each.shape for each in traces.p_hat] == [(8, len(each.choices)) for each in shared.learners]
     for place, own in enumerate(traces.p_hat):
@@ -200,11 +189,13 @@ def test_each_learner_has_the_traces_of_its_own_trials() -> None:
 
 
 def test_everyone_takes_filters_of_their_own(shared: SharedTraces) -> None:
-    person = shared.simulate(np.array([axis.high for axis in shared.space.free]), "s01", np.random.default_rng(SEED))
-    one, other = (shared.fit(person, np.random.default_rng(seed)) for seed in (1, 2))
+    highest = {axis.name: float(axis.to_natural(axis.high)) for axis in shared.space.free}
+    person = shared.person(highest, "s01", np.random.default_rng(SEED))
+    one, other = (shared.fits(person, np.random.default_rng(seed))[0] for seed in (1, 2))
     assert one.log_evidence != other.log_evidence
-    again = shared.fit(person, np.random.default_rng(1))
+    (again,) = shared.fits(person, np.random.default_rng(1))
     assert again.log_evidence == one.log_evidence
-    lattices = as_lattices("holmes", ["s01", "s02"], [one, other])
+    assert len({fit.log_evidence for fit in shared.fits(person, np.random.default_rng(1), 4)}) == 4
+    lattices = as_lattices("holmes", [one, other])
     np.testing.assert_array_equal(lattices.log_evidence_bias, [one.log_evidence_bias, other.log_evidence_bias])
     np.testing.assert_array_equal(lattices.log_evidence_error, [one.log_evidence_error, other.log_evidence_error])

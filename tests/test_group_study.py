@@ -1,33 +1,30 @@
 """Studies that calibrate pooling, in a folder: they go on where they were, and their ranks join those of people."""
 
-import shutil
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.typing import NDArray
 
 from holmes_fit._support.errors import InputError
 from holmes_fit.fitting.request import request_fit
-from holmes_fit.runs.folder import read_run
 from holmes_fit.settings.preset import Preset, load_preset
-from holmes_fit.studies.recovery import group_study
 from holmes_fit.studies.recovery import study as studies
-from holmes_fit.studies.recovery.calibration import SBC
-from holmes_fit.studies.recovery.group_calibration import RANKED, GroupCohort, GroupStudy
+from holmes_fit.studies.recovery.estimates import SBC
 from holmes_fit.studies.recovery.group_study import (
     COHORT,
-    TRACES,
+    FILTERS,
+    RANKED,
     GroupSetup,
-    all_traces,
+    GroupStudy,
     carry_out_groups,
     group_ranks,
     set_up_groups,
 )
 from holmes_fit.studies.recovery.setup import set_up_recovery
-from holmes_fit.studies.recovery.shared_traces import node_traces
-from holmes_fit.studies.simulation.people import simulate
+from holmes_fit.studies.simulation import simulate
 from tests.commands import Shell
 from tests.small_recovery import without_figures
 
@@ -49,47 +46,41 @@ def plan_of_one(model: str, preset: Preset | None = None) -> GroupSetup:
 
 
 @pytest.fixture
-def pooled(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, int]]:
-    """Draw a few filters only, and let cohorts be found without sampling; return where each group's mean was."""
-    groups: list[dict[str, int]] = []
+def pooled(monkeypatch: pytest.MonkeyPatch) -> list[GroupStudy]:
+    """Let cohorts be found without sampling; return the study of each."""
+    studies: list[GroupStudy] = []
 
-    def cohort(self: GroupStudy, group: object, rng: np.random.Generator) -> GroupCohort:
-        n = len(self.traces.space.free)
-        groups.append({"nodes": len(self.traces.p_hat)})
-        people = np.zeros((2, n))
-        rank = rng.integers(RANKED + 1, size=(2, n))
-        return GroupCohort(rank, *[people] * 5, np.array([0.5, 2.0]), divergences=0, r_hat=1.0, ess=500.0)
+    def cohort(self: GroupStudy, rng: np.random.Generator) -> tuple[NDArray[np.int64], dict[str, float]]:
+        studies.append(self)
+        rank = rng.integers(RANKED + 1, size=(2, len(self.traces.space.free)))
+        return rank, {"divergences": 0, "r_hat": 1.0, "ess": 500.0}
 
     monkeypatch.setattr(GroupStudy, "cohort", cohort)
-    few = lambda *task, observer: node_traces(*task, pool=2, observer=observer)  # noqa: E731
-    monkeypatch.setattr("holmes_fit.studies.recovery.group_study.node_traces", few)
-    return groups
+    return studies
 
 
-def test_a_study_goes_on_where_it_was(tmp_path: Path, pooled: list[dict[str, int]]) -> None:
+def test_a_study_goes_on_where_it_was(tmp_path: Path, pooled: list[GroupStudy]) -> None:
     cohort = simulate("conditioning", subjects=2, seed=SEED).cohort
     plan = set_up_groups(request_fit(cohort, ("bias", "flat"), preset=tiny_preset(), seed=SEED), 3)
-    assert plan.keys == [(TRACES, "flat", f"{n:03d}") for n in range(3)] + [
-        (COHORT, "flat", f"{n:04d}") for n in range(3)
-    ]
+    assert plan.keys == [(COHORT, "flat", f"{n:04d}") for n in range(3)]
     told: list[int] = []
 
-    def stop_after_four() -> None:
+    def stop_after_two() -> None:
         told.append(1)
-        if len(told) == 4:
+        if len(told) == 2:
             raise KeyboardInterrupt("enough")
 
     with plan.open(tmp_path / "groups") as run, pytest.raises(KeyboardInterrupt, match="enough"):
-        carry_out_groups(plan, run, workers=1, done=stop_after_four)
-    assert len(pooled) == 1
+        carry_out_groups(plan, run, workers=1, done=stop_after_two)
+    assert len(pooled) == 2
     with plan.open(tmp_path / "groups") as run:
         carry_out_groups(plan, run, workers=1, done=lambda: told.append(1))
     assert len(pooled) == 3
-    assert len(told) == 4 + 6
+    assert len(told) == 2 + 3
     assert not run.progress().missing
 
 
-def test_ranks_have_a_row_for_each_group_parameter_and_quantity(tmp_path: Path, pooled: list[dict[str, int]]) -> None:
+def test_ranks_have_a_row_for_each_group_parameter_and_quantity(tmp_path: Path, pooled: list[GroupStudy]) -> None:
     cohort = simulate("conditioning", subjects=2, seed=SEED).cohort
     plan = set_up_groups(request_fit(cohort, ("flat",), preset=tiny_preset(), seed=SEED), 2)
     told: list[int] = []
@@ -97,52 +88,35 @@ def test_ranks_have_a_row_for_each_group_parameter_and_quantity(tmp_path: Path, 
         with plan.open(tmp_path / "groups") as run:
             carry_out_groups(plan, run, workers=1, done=lambda: told.append(1))
     assert len(told) == 2 * len(plan.keys)
-    assert pooled == [{"nodes": 9}, {"nodes": 9}]
+    assert len(pooled) == 2
+    assert pooled[0] is pooled[1]  # so that its filters are run once
     ranks = group_ranks(plan, run)
     assert tuple(ranks.columns) == SBC
-    free = [axis.name for axis in plan.space("flat").free]
+    free = [axis.name for axis in plan.fits.spaces["flat"].free]
     wanted = [f"{quantity} of {name}" for quantity in ("mean", "spread") for name in free]
     assert ranks["parameter"].tolist() == 2 * wanted
     assert ranks["unit"].unique().tolist() == ["group0000", "group0001"]
     record = run.load_record((COHORT, "flat", "0001"))
     assert record is not None
     np.testing.assert_array_equal(ranks["rank"].tail(len(wanted)), np.ravel(record.arrays["rank"]))
-    in_place = node_traces(plan.space("flat"), plan.learners, 4, 2)
-    np.testing.assert_array_equal(all_traces(run, plan, "flat")[4], in_place)
 
 
-def test_workers_in_another_folder_find_the_traces(
-    tmp_path: Path, pooled: list[dict[str, int]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    plan = plan_of_one("flat")
-    asked: list[Path] = []
-    monkeypatch.setattr(group_study, "read_run", lambda root: asked.append(root) or read_run(root))
-    monkeypatch.chdir(tmp_path)
-    with plan.open("groups") as run:
-        carry_out_groups(plan, run, workers=1)
-    assert set(asked) == {tmp_path / "groups"}
-
-
-def test_a_folder_that_was_made_anew_is_read_anew(tmp_path: Path, pooled: list[dict[str, int]]) -> None:
+def test_another_study_has_filters_of_its_own(tmp_path: Path, pooled: list[GroupStudy]) -> None:
     """Within one session, as in a notebook."""
     for nodes in (3, 4):
         table = tiny_preset().model_dump(exclude_none=True)
         table["parameters"]["alpha"]["nodes"] = nodes
         plan = plan_of_one("flat", Preset.model_validate(table))
-        with plan.open(tmp_path / "groups") as run:
+        with plan.open(tmp_path / str(nodes)) as run:
             carry_out_groups(plan, run, workers=1)
-        shutil.rmtree(tmp_path / "groups")
-    assert pooled == [{"nodes": 9}, {"nodes": 12}]
+    assert [study.traces.space.learning[0].nodes for study in pooled] == [3, 4]
 
 
-def test_people_who_begin_anew_are_filtered_problem_by_problem(tmp_path: Path, pooled: list[dict[str, int]]) -> None:
+def test_people_who_begin_anew_are_filtered_problem_by_problem() -> None:
     fits = request_fit(simulate("shepard", subjects=1, seed=SEED).cohort, ("flat",), preset=tiny_preset())
-    plan = set_up_groups(fits, 1)
-    assert len(plan.learners) == 6
-    with plan.open(tmp_path / "groups") as run:
-        carry_out_groups(plan, run, workers=1)
-    n_trials = sum(learner.observations.n_trials for learner in plan.learners)
-    assert all_traces(run, plan, "flat").shape == (9, 2, n_trials)
+    traces = set_up_groups(fits, 1).study("flat").traces
+    assert len(traces.learners) == 6
+    assert [each.shape for each in traces.at(4)] == [(FILTERS, each.observations.n_trials) for each in traces.learners]
 
 
 def test_models_without_causes_are_refused() -> None:
@@ -163,7 +137,7 @@ def test_a_recovery_tells_its_groups_from_its_people(monkeypatch: pytest.MonkeyP
         "conditioning", models=("flat",), subjects=2, groups=30, population={"alpha": 1.0}, preset=tiny_preset()
     )
     assert plan.groups is not None
-    assert plan.groups.learners[0].subject == plan.truths["flat"][0].subject
+    assert plan.groups.study("flat").traces.learners[0].subject == plan.truths["flat"][0].subject
     written: dict[str, pd.DataFrame] = {}
     run = SimpleNamespace(write_table=lambda name, table: written.update({name: table}))
     person = pd.DataFrame([("person", "flat", "alpha", f"s{i}", i, 99) for i in range(30)], columns=list(SBC))
@@ -181,7 +155,7 @@ def test_a_recovery_tells_its_groups_from_its_people(monkeypatch: pytest.MonkeyP
 
 
 def test_groups_stay_when_they_are_not_asked_for_again_and_others_are_refused_at_once(
-    tmp_path: Path, pooled: list[dict[str, int]], monkeypatch: pytest.MonkeyPatch, shell: Shell
+    tmp_path: Path, pooled: list[GroupStudy], monkeypatch: pytest.MonkeyPatch, shell: Shell
 ) -> None:
     without_figures(monkeypatch)
     options = {"models": ("flat",), "subjects": 1, "preset": tiny_preset(), "workers": 1, "out": tmp_path / "study"}
@@ -189,7 +163,7 @@ def test_groups_stay_when_they_are_not_asked_for_again_and_others_are_refused_at
     assert set(made["level"]) == {"person", "group"}
     again = studies.recover("conditioning", **options).sbc  # type: ignore[arg-type]
     pd.testing.assert_frame_equal(again, made)
-    monkeypatch.setattr("holmes_fit.studies.recovery.cohorts.carry_out", None)
+    monkeypatch.setattr("holmes_fit.studies.recovery.results.carry_out", None)
     with pytest.raises(InputError, match=r"saw cohorts = 2; allowed: cohorts = 3"):
         studies.recover("conditioning", groups=3, **options)  # type: ignore[arg-type]
-    assert "done       5 of 5" in shell("status", tmp_path / "study")[0]  # three rows of a lattice, and the groups
+    assert "done       2 of 2" in shell("status", tmp_path / "study")[0]  # the groups

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from benchmarks.kept import Kept, Rows
+from holmes_fit._support.errors import HolmesFitError
 
 JOBS = [("a", 0), ("a", 1), ("b", 0)]
 
@@ -43,6 +44,6 @@ def test_a_job_that_fails_is_named_and_what_was_done_stays(tmp_path: Path) -> No
         return work(job)["groups"]
 
     study = Kept(tmp_path, "groups", job=("task", "sequence"))
-    with pytest.raises(RuntimeError, match=r"\('a', 1\): ValueError: no"):
+    with pytest.raises(HolmesFitError, match=r"\('a', 1\): ValueError: no"):
         study.do(failing, JOBS, workers=1)
     assert len(Kept(tmp_path, "groups", job=("task", "sequence")).table) == 1

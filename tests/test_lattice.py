@@ -21,7 +21,7 @@ from holmes_fit.models.responses import choice_probability
 from holmes_fit.models.tracing import learner_key
 from holmes_fit.settings.preset import Preset, load_preset, with_fixed
 from holmes_fit.settings.spaces import FreeParameter, Space
-from holmes_fit.studies.simulation.people import simulate
+from holmes_fit.studies.simulation import simulate
 
 DEFAULT = load_preset("default")
 QUICK = load_preset("quick")

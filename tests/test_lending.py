@@ -31,7 +31,7 @@ from holmes_fit.models.registry import MODELS
 from holmes_fit.models.responses import choice_probability
 from holmes_fit.settings.preset import load_preset
 from holmes_fit.settings.spaces import FreeParameter, Space
-from holmes_fit.studies.simulation.people import simulate
+from holmes_fit.studies.simulation import simulate
 
 SEED = 20264
 QUICK = load_preset("quick")

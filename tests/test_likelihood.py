@@ -10,7 +10,7 @@ from holmes_fit.likelihood.answers import AS_PREDICTED, ChoiceLikelihood, Respon
 from holmes_fit.likelihood.traces import Replicates, Traces, traces_of
 from holmes_fit.models.registry import MODELS, Observer
 from holmes_fit.models.responses import choice_probability
-from holmes_fit.studies.simulation.people import simulate
+from holmes_fit.studies.simulation import simulate
 
 RESPONSE = Response(beta=2.3, lapse=0.07, bias=-0.4)
 

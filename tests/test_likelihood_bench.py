@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.special import expit, logsumexp
 
-from benchmarks.likelihood.cases import KEPT, make_cases, read_cases
+from benchmarks.likelihood.cases import KEPT, draw_cases, read_cases
 from benchmarks.likelihood.estimators import ESTIMATORS, OFFSETS, around, with_error
 from benchmarks.likelihood.tempering import temper
 from holmes_fit.likelihood.answers import Response, likelihood_of
@@ -25,7 +25,7 @@ def some_traces(rng: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[
 
 
 def test_the_kept_cases_are_those_of_the_rules() -> None:
-    drawn = make_cases(None)
+    drawn = draw_cases()
     assert read_cases(KEPT)[: len(drawn)] == drawn
 
 

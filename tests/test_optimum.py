@@ -18,7 +18,7 @@ from holmes_fit.likelihood.traces import Replicates
 from holmes_fit.models.registry import MODELS, Observer
 from holmes_fit.settings.preset import load_preset, with_fixed
 from holmes_fit.settings.tables import SearchSettings
-from holmes_fit.studies.simulation.people import simulate
+from holmes_fit.studies.simulation import simulate
 
 QUICK = load_preset("quick")
 FEW = Observer(particles=30)

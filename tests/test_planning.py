@@ -20,8 +20,7 @@ from holmes_fit.studies.planning.advice import ENOUGH_POWER, recommendation, wea
 from holmes_fit.studies.planning.groups import group_mean_sd, information
 from holmes_fit.studies.planning.lengths import possible_trials, sized, with_trials
 from holmes_fit.studies.planning.measures import ALL, MOST, TABLE, power_by_length, prior_width
-from holmes_fit.studies.planning.question import ask
-from holmes_fit.studies.planning.study import StudyPlan, plan, read_plan
+from holmes_fit.studies.planning.study import StudyPlan, ask, plan, read_plan
 from holmes_fit.studies.recovery.power import GROUPS
 from holmes_fit.trials.protocols.catalogue import load_protocol, protocol_names
 from holmes_fit.trials.protocols.generators import generate_trials

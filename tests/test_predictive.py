@@ -25,7 +25,7 @@ from holmes_fit.runs.fitted import FittedRun
 from holmes_fit.runs.folder import Run, read_run
 from holmes_fit.runs.knowledge import PeopleDraws
 from holmes_fit.settings.preset import load_preset, with_fixed
-from holmes_fit.studies.simulation.people import simulate
+from holmes_fit.studies.simulation import simulate
 from holmes_fit.trials.cohorts import Cohort, build_cohort
 from holmes_fit.trials.summaries import learning_curve
 from tests.small_fits import OBSERVER, SMALL

@@ -33,17 +33,15 @@ from holmes_fit.runs.described import ABOUT
 from holmes_fit.settings.distributions import Distribution
 from holmes_fit.settings.preset import Preset, load_preset
 from holmes_fit.studies.recovery import figures, findings
-from holmes_fit.studies.recovery.calibration import NO_TEST, SBC, SUMMARY, TOO_FEW
 from holmes_fit.studies.recovery.choosing import CONFUSION, MODEL_RECOVERY
-from holmes_fit.studies.recovery.estimates import ERRORS, PEOPLE, RECOVERY, measure_of
+from holmes_fit.studies.recovery.estimates import ERRORS, NO_TEST, PEOPLE, RECOVERY, SBC, SUMMARY, TOO_FEW, measure_of
 from holmes_fit.studies.recovery.findings import in_words
+from holmes_fit.studies.recovery.people import Generated, draw_truths, follows_prior, simulate_people
 from holmes_fit.studies.recovery.power import POWER, RULES
 from holmes_fit.studies.recovery.results import Recovery, read_recovery
-from holmes_fit.studies.recovery.sequences import Generated, simulate_people
 from holmes_fit.studies.recovery.setup import set_up_recovery
-from holmes_fit.studies.recovery.statistics import Estimate
 from holmes_fit.studies.recovery.study import recover
-from holmes_fit.studies.recovery.truths import draw_truths, follows_prior
+from holmes_fit.studies.statistics import Estimate
 from holmes_fit.trials.cohorts import Cohort, build_cohort
 from holmes_fit.trials.protocols.catalogue import load_protocol
 from tests.small_fits import OBSERVER, people, small_preset

@@ -10,7 +10,7 @@ from holmes_fit._support.uniformity import SIMULATIONS, binned, chi_square_p, ec
 from holmes_fit.groups.comparison.omnibus import random_effects
 from holmes_fit.studies.recovery import power
 from holmes_fit.studies.recovery.power import INTERVAL, PROTECTED, RULES, judged, log_likelihood, power_table
-from holmes_fit.studies.recovery.statistics import (
+from holmes_fit.studies.statistics import (
     Measure,
     bias,
     bootstrapped,

@@ -12,7 +12,7 @@ from holmes_fit.models.filters.draws import stream_key
 from holmes_fit.models.registry import ALPHA, DEPTH_SCALE, MODELS, Observer
 from holmes_fit.models.responses import choice_probability
 from holmes_fit.settings.distributions import Distribution, parse_population
-from holmes_fit.studies.simulation.people import Simulation, simulate, write_simulation
+from holmes_fit.studies.simulation import Simulation, simulate, write_simulation
 from holmes_fit.trials.cohorts import MISSED, Cohort
 from holmes_fit.trials.protocols.catalogue import load_protocol, protocol_names, read_protocol
 from holmes_fit.trials.protocols.schema import Protocol

@@ -10,6 +10,10 @@ over filters of the product over trials.
 ``estimators``  the registry
 ``scores``      estimators against references
 
-``python -m benchmarks.likelihood cases``, then ``references``, then ``score``; ``check`` holds tempering against brute
-force. Tables are kept in reports/fitting/likelihood.
+``python -m benchmarks.likelihood references``, then ``score``; ``check`` holds tempering against brute force. Tables
+are kept in reports/fitting/likelihood, or where ``--keep`` says.
+
+``--weather`` is the file of real people, who are skipped without it. ``--case`` and ``--estimator``, which can be given
+several times, do some of them; ``--filters`` is how many each set has. ``--again N`` tries references anew that did not
+come out, with chains N times as long.
 """

@@ -2,41 +2,38 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
+from typing import Annotated, Literal
 
 import pandas as pd
+import typer
 from threadpoolctl import threadpool_limits
 
-from benchmarks.likelihood.cases import FROM_FILE, KEPT, Case, make_cases, read_cases, write_cases
+import benchmarks.likelihood
+from benchmarks import command
+from benchmarks.likelihood.cases import FROM_FILE, KEPT, read_cases
 from benchmarks.likelihood.references import check_tempering, make_references
 from benchmarks.likelihood.scores import FILTERS, errors_of, score, summary
 
+__doc__ = benchmarks.likelihood.__doc__
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description="The bench of the choice likelihood.")
-    parser.add_argument("command", choices=["cases", "references", "check", "score"])
-    parser.add_argument("--weather", type=Path, help="the file of real people; without it they are skipped")
-    parser.add_argument("--only", nargs="+", help="estimators to score; all of the registry unless named")
-    parser.add_argument("--filters", type=int, default=FILTERS, help="in each set; 64 unless given")
-    parser.add_argument("--keep", type=Path, default=KEPT, help="the folder of the tables")
-    parser.add_argument("--cases", nargs="+", help="names of the cases; all unless named")
-    parser.add_argument("--again", type=int, help="try references that did not come out with chains so often as long")
-    given = parser.parse_args()
-    if given.command == "cases":
-        write_cases(make_cases(given.weather), given.keep)
-    elif given.command == "references":
-        make_references(chosen_cases(given.keep, given.cases), given.weather, given.keep, given.again)
-    elif given.command == "check":
-        check_tempering(chosen_cases(given.keep, given.cases), given.weather, given.keep)
+
+def main(
+    do: Literal["references", "check", "score"],
+    weather: Path | None = None,
+    keep: Path = KEPT,
+    names: Annotated[list[str] | None, typer.Option("--case")] = None,
+    estimators: Annotated[list[str] | None, typer.Option("--estimator")] = None,
+    filters: int = FILTERS,
+    again: int | None = None,
+) -> None:
+    cases = [case for case in read_cases(keep) if not names or case.name in names]
+    if do == "references":
+        make_references(cases, weather, keep, again)
+    elif do == "check":
+        check_tempering(cases, weather, keep)
     else:
-        table = score(chosen_cases(given.keep, given.cases), given.weather, given.only, given.filters, given.keep)
-        show(table, given.keep)
-
-
-def chosen_cases(keep: Path, names: list[str] | None) -> list[Case]:
-    """Return the cases that were named, or all."""
-    return [case for case in read_cases(keep) if names is None or case.name in names]
+        show(score(cases, weather, estimators, filters, keep), keep)
 
 
 def show(table: pd.DataFrame, keep: Path) -> None:
@@ -54,4 +51,4 @@ def show(table: pd.DataFrame, keep: Path) -> None:
 
 if __name__ == "__main__":
     with threadpool_limits(1):  # so that processor time is that of one thread
-        main()
+        command(main)

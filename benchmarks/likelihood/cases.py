@@ -1,22 +1,22 @@
-"""Who is asked where: simulated people by the rules of ``cases.toml``, and real people from a file that is given."""
+"""Who is asked where: simulated people by the rules of ``cases.toml``, and real people from a file that is given.
+
+The table of cases is kept: real people's were chosen when it was made, as the rules say.
+"""
 
 from __future__ import annotations
 
 import tomllib
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import product
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from holmes_fit.likelihood.answers import Response, likelihood_of
-from holmes_fit.likelihood.traces import Replicates, traces_of
-from holmes_fit.models.registry import LatentCauseModel, Observer, find_model
+from holmes_fit.likelihood.answers import Response
+from holmes_fit.models.registry import LatentCauseModel, find_model
 from holmes_fit.settings.preset import load_preset
-from holmes_fit.studies.simulation.people import simulate
+from holmes_fit.studies.simulation import simulate
 from holmes_fit.trials.cohorts import Learner
 from holmes_fit.trials.reading import read_cohort
 
@@ -26,7 +26,6 @@ LEARNING, RESPONSE = ("alpha", "omega"), ("beta", "lapse")
 NAMES = (*LEARNING, *RESPONSE)
 FROM_FILE = "file"
 DIGITS = 4  # significant ones of all values, so that the table says them exactly
-BETAS, LAPSES = np.geomspace(0.25, 16.0, 19), np.array([0.002, 0.01, 0.03, 0.06, 0.12, 0.25])
 
 Values = dict[str, float]
 
@@ -72,8 +71,9 @@ def learners_in_file(path: Path | None, task: str) -> list[tuple[Learner, ...]]:
     ]
 
 
-def drawn_cases(rules: dict[str, Any]) -> list[Case]:
-    """Draw all simulated people and the points at which they are asked."""
+def draw_cases() -> list[Case]:
+    """Draw all simulated people and the points at which they are asked, by the rules."""
+    rules = tomllib.loads(RULES.read_text(encoding="utf-8"))
     rng = np.random.default_rng(rules["seed"])
     cases = []
     for group in rules["people"]:
@@ -107,50 +107,6 @@ def rounded(value: float) -> float:
     return float(f"{value:.{DIGITS}g}")
 
 
-def cases_of_file(rules: dict[str, Any], weather: Path, n_before: int) -> list[Case]:
-    """Choose two points for each of the real people and models: moderately good ones, and a stricter response there."""
-    own, cases = rules["file"], []
-    for position, model in product(own["positions"], own["models"]):
-        best = best_on_grid(model, learners_in_file(weather, own["task"])[position - 1], own)
-        for at, values in (("best", best), ("strict", best | own["response"])):
-            name = f"{n_before + len(cases) + 1:02d}"
-            cases.append(Case(name, own["task"], position, FROM_FILE, {}, model, at, values))
-    return cases
-
-
-def best_on_grid(model: str, learners: tuple[Learner, ...], own: dict[str, Any]) -> Values:
-    """Return the best point of a coarse grid by the plain mean of few filters."""
-    axes = {axis.name: axis for axis in load_preset("default").space(find_model(model)).free}
-    levels = [[rounded(value) for value in prior_quantiles(axes[name], own["quantiles"])] for name in LEARNING]
-    best, highest = {}, -np.inf
-    for alpha, omega in product(*levels):
-        values = {"alpha": alpha, "omega": omega}
-        traces = traces_of(find_model(model), learners, values, Observer(), 0, Replicates(own["filters"]))
-        on_grid = likelihood_of(traces).on_grid(BETAS, LAPSES, np.zeros(1))[..., 0]
-        if on_grid.max() > highest:
-            highest = on_grid.max()
-            beta, lapse = np.unravel_index(int(np.argmax(on_grid)), on_grid.shape)
-            best = values | {"beta": rounded(float(BETAS[beta])), "lapse": float(LAPSES[lapse])}
-    return best
-
-
-def prior_quantiles(axis: Any, quantiles: list[float]) -> list[float]:
-    """Return natural values at quantiles of a prior, by counting many draws in a fixed order."""
-    draws = axis.draw(np.random.default_rng(0), 100_001)
-    return [float(value) for value in np.quantile(draws, quantiles)]
-
-
-def write_cases(cases: list[Case], folder: Path = KEPT) -> None:
-    """Write the table of cases."""
-    folder.mkdir(parents=True, exist_ok=True)
-    rows = []
-    for case in cases:
-        who = {"case": case.name, "task": case.task, "person": case.person, "origin": case.origin}
-        truth = {f"true_{name}": case.truth.get(name) for name in NAMES}
-        rows.append({**who, **truth, "model": case.model, "at": case.at, **case.values})
-    pd.DataFrame(rows).to_csv(folder / "cases.csv", index=False)
-
-
 def read_cases(folder: Path = KEPT) -> list[Case]:
     """Read the table of cases."""
     table = pd.read_csv(folder / "cases.csv", dtype={"case": str})
@@ -161,13 +117,6 @@ def read_cases(folder: Path = KEPT) -> list[Case]:
         about = row["case"], row["task"], row["person"], row["origin"]
         cases.append(Case(*about, truth, row["model"], row["at"], values))
     return cases
-
-
-def make_cases(weather: Path | None) -> list[Case]:
-    """Draw the cases by the rules; those of the file only if it is given."""
-    rules = tomllib.loads(RULES.read_text(encoding="utf-8"))
-    cases = drawn_cases(rules)
-    return cases + (cases_of_file(rules, weather, len(cases)) if weather else [])
 
 
 def at_hand(cases: list[Case], weather: Path | None) -> list[Case]:

@@ -8,8 +8,9 @@ disagreements add up in squares.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import logit
 
+from benchmarks.kept import Kept, Rows
 from benchmarks.likelihood.cases import KEPT, Case, at_hand
 from benchmarks.likelihood.tempering import temper
 from holmes_fit.likelihood import compiled
@@ -33,6 +35,8 @@ AGREE = 0.5
 CHAINS, LENGTH = 64, 48
 QUARTERS = 4
 BRUTE, TEMPERED, NONE = "brute force", "tempering", "none"
+
+Person = tuple[Learner, ...]
 
 
 @dataclass(frozen=True)
@@ -103,64 +107,58 @@ def luck_likelihood(case: Case, learner: Learner) -> Callable[[NDArray[np.int64]
     return lambda luck: np.concatenate([*map(of_block, np.split(luck, range(AT_ONCE, len(luck), AT_ONCE)))])
 
 
-def reference(case: Case, learners: tuple[Learner, ...], length: int = LENGTH) -> dict[str, object]:
+def reference(job: tuple[str], people: Mapping[str, tuple[Case, Person]], length: int = LENGTH) -> Rows:
     """Return the row of a case: the reference, by which way, and how far its parts are from each other.
 
     ``length`` is that of the chains, where tempering is needed.
     """
+    case, learners = people[job[0]]
     begun = time.process_time()
     agree = AGREE / np.sqrt(len(learners))
     measured = []
     for learner in learners:
         brute = brute_force(case, learner, agree=agree)
         measured.append(brute if brute.way == BRUTE else tempered(case, learner, brute, agree, length))
-    apart = float(np.sqrt(sum(each.apart**2 for each in measured)))
+    apart, luck_sd = (
+        float(np.sqrt(sum(getattr(each, name) ** 2 for each in measured))) for name in ("apart", "luck_sd")
+    )
     ways = {each.way for each in measured} if apart <= AGREE else {NONE}
-    return {
-        "case": case.name,
-        "way": " and ".join(sorted(ways)),
-        "reference": sum(each.value for each in measured),
-        "apart": apart,
-        "filters": sum(each.filters for each in measured),
-        "luck_sd": float(np.sqrt(sum(each.luck_sd**2 for each in measured))),
-        "seconds": time.process_time() - begun,
-        "parts": "; ".join(" ".join(f"{part:.2f}" for part in each.parts) for each in measured),
-    }
+    row = {"case": case.name, "way": " and ".join(sorted(ways))}
+    row |= {"reference": round(sum(each.value for each in measured), 3), "apart": round(apart, 3)}
+    row |= {"filters": sum(each.filters for each in measured), "luck_sd": round(luck_sd, 2)}
+    parts = "; ".join(" ".join(f"{part:.2f}" for part in each.parts) for each in measured)
+    return [row | {"seconds": round(time.process_time() - begun, 1), "parts": parts}]
 
 
-def make_references(
-    cases: list[Case], weather: Path | None, folder: Path = KEPT, again: int | None = None
-) -> pd.DataFrame:
-    """Make every reference that is missing, short tasks first, and write each when it is done.
+def make_references(cases: list[Case], weather: Path | None, folder: Path = KEPT, again: int | None = None) -> None:
+    """Make every reference that is missing, short tasks first.
 
     With ``again``, those that did not come out are tried anew, with chains that are so many times longer.
     """
-    path = folder / "references.csv"
-    rows = pd.read_csv(path, dtype={"case": str}).to_dict("records") if path.exists() else []
-    done = {row["case"] for row in rows if again is None or row["way"] != NONE}
-    missing = [case for case in at_hand(cases, weather) if case.name not in done]
-    people = {case.name: case.learners(weather) for case in missing}
-    for case in sorted(missing, key=lambda case: sum(len(learner.choices) for learner in people[case.name])):
-        row = reference(case, people[case.name], LENGTH * (again or 1))
-        rows = [*(other for other in rows if other["case"] != case.name), row]
-        print(row, flush=True)
-        table = pd.DataFrame(sorted(rows, key=lambda row: str(row["case"])))
-        table.round({"reference": 3, "apart": 3, "luck_sd": 2, "seconds": 1}).to_csv(path, index=False)
-    return pd.DataFrame(rows)
+    kept = Kept(folder, "references", job=["case"], text=["case"])
+    people = {case.name: (case, case.learners(weather)) for case in at_hand(cases, weather)}
+    if again is not None:
+        is_open = (kept.table["way"] == NONE) & kept.table["case"].isin(list(people))
+        kept.tables["references"] = kept.table[~is_open]
+    trials = {name: sum(len(learner.choices) for learner in learners) for name, (_, learners) in people.items()}
+    jobs = [(name,) for name in sorted(people, key=lambda name: trials[name])]
+    kept.do(partial(reference, people=people, length=LENGTH * (again or 1)), jobs, workers=1)
 
 
-def check_tempering(cases: list[Case], weather: Path | None, folder: Path = KEPT, length: int = 24) -> pd.DataFrame:
+def check_tempering(cases: list[Case], weather: Path | None, folder: Path = KEPT, length: int = 24) -> None:
     """Temper cases of one learner that brute force has decided, and set the two beside each other."""
     references = pd.read_csv(folder / "references.csv", dtype={"case": str}).set_index("case")
-    rows: list[dict[str, object]] = []
-    for case in at_hand(cases, weather):
-        [learner] = case.learners(weather)
-        known = references.loc[case.name]
-        brute = Measured(BRUTE, known["reference"], known["apart"], known["filters"], known["luck_sd"], ())
-        found = tempered(case, learner, brute, length=length)
-        row = {"case": case.name, "brute_force": brute.value, "brute_force_apart": brute.apart}
-        row |= {"tempering": round(found.value, 3), "tempering_apart": round(found.apart, 3)}
-        rows.append(row | {"filters": found.filters})
-        print(rows[-1], flush=True)
-        pd.DataFrame(rows).to_csv(folder / "tempering.csv", index=False)
-    return pd.DataFrame(rows)
+    people = {case.name: (case, case.learners(weather)) for case in at_hand(cases, weather)}
+    check = partial(checked, people=people, references=references, length=length)
+    Kept(folder, "tempering", job=["case"], text=["case"]).do(check, [(name,) for name in people], workers=1)
+
+
+def checked(job: tuple[str], people: Mapping[str, tuple[Case, Person]], references: pd.DataFrame, length: int) -> Rows:
+    """Return the row of a case: brute force and tempering."""
+    case, [learner] = people[job[0]]
+    known = references.loc[case.name]
+    brute = Measured(BRUTE, known["reference"], known["apart"], known["filters"], known["luck_sd"], ())
+    found = tempered(case, learner, brute, length=length)
+    row = {"case": case.name, "brute_force": brute.value, "brute_force_apart": brute.apart}
+    row |= {"tempering": round(found.value, 3), "tempering_apart": round(found.apart, 3)}
+    return [row | {"filters": found.filters}]

@@ -48,8 +48,8 @@ def simulate(
     uniform:LOW,HIGH. With groups, --param GROUP.NAME=VALUE holds for one of them.
     """
     from holmes_fit._support.atomic import check_outputs
-    from holmes_fit.studies.simulation.people import simulate as make
-    from holmes_fit.studies.simulation.people import write_simulation
+    from holmes_fit.studies.simulation import simulate as make
+    from holmes_fit.studies.simulation import write_simulation
 
     if model is not None and mix is not None:
         raise typer.BadParameter("--model has no meaning with --mix")

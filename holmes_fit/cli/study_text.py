@@ -9,11 +9,9 @@ from holmes_fit.cli.long_work import how_long
 from holmes_fit.cli.options import Work
 from holmes_fit.cli.output import counted
 from holmes_fit.runs.folder import Run
-from holmes_fit.studies.planning.question import Question
-from holmes_fit.studies.planning.study import missing_of_plan
-from holmes_fit.studies.recovery.cohorts import missing_fits, size_of
+from holmes_fit.studies.planning.study import Question, missing_of_plan
 from holmes_fit.studies.recovery.findings import in_words
-from holmes_fit.studies.recovery.results import Recovery
+from holmes_fit.studies.recovery.results import Recovery, missing_fits, size_of
 from holmes_fit.studies.recovery.setup import RecoverySetup
 
 

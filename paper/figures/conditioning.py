@@ -2,42 +2,46 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import FigureBase
 
-from holmes_fit.reporting.style import INK, NO_OUTCOME, OUTCOME, RULE
-from paper.figures.parts import bars, bars_of_pair, label_of, titled
+from holmes_fit.reporting.style import INK, NO_OUTCOME, OUTCOME
+from paper.figures import parts
+from paper.figures.parts import Panel, Rows, label_of
 from paper.statistics import TWO_SIDED_95
 from paper.studies import PAIR
 from paper.summaries import picked
+
+if TYPE_CHECKING:
+    from paper.results import StudyResult
 
 # The paper shows CS+ in blue and CS- in red; here the reinforced cue has the colour that outcomes have everywhere.
 CUES = {"CS+": OUTCOME, "CS-": NO_OUTCOME}
 REINFORCEMENT = 0.5
 
 
-def conditioning(figure: FigureBase, summary: pd.DataFrame, tests: pd.DataFrame, trials: pd.DataFrame) -> FigureBase:
+def conditioning(found: StudyResult) -> Rows:
     """Draw the schedule, the final predictions and clusters, and the mean traces."""
-    rows = figure.add_gridspec(2, 1)
-    upper, lower = rows[0].subgridspec(1, 3, width_ratios=(4, 5, 2.5)), rows[1].subgridspec(1, 2)
+    trials, tests = found.data.trials, found.further["tests"].set_index("metric")["p"]
     boundary = int((picked(trials, model="flat").query("seed == 0")["phase"] == "acquisition").sum())
-    length = int(trials["trial"].max())
-    titled(idealized(figure.add_subplot(upper[0]), boundary, length), "A", "Schedule and ideal trace")
-    ax = figure.add_subplot(upper[1])
-    titled(final_predictions(ax, summary, tests), "B", "Final 20% of each phase")
-    ax = figure.add_subplot(upper[2])
-    counts = picked(summary, metric="clusters")
-    bars(ax, counts[counts["model"].isin(PAIR)], summary.iloc[:0])
-    ax.axhline(2, color=RULE, linestyle="--", linewidth=0.8, zorder=0)
-    ax.set_title("Clusters")
-    p = float(tests.set_index("metric")["p"].get("clusters", np.nan))
-    ax.set_xlabel(_p_text(p))
-    for column, model in enumerate(PAIR):
-        ax = traces(figure.add_subplot(lower[column]), trials, model, boundary)
-        ax.set_title(f"{label_of(model)}: mean over seeds, one seed dotted")
-    return figure
+    schedule = partial(idealized, boundary=boundary, length=int(trials["trial"].max()))
+
+    at_end = partial(final_predictions, found=found, p=tests)
+    clusters = partial(parts.bars, found=found, line=2, metric="clusters")
+    upper = [
+        Panel("A", "Schedule and ideal trace", schedule, share=4),
+        Panel("B", "Final 20% of each phase", at_end, share=5, look={"ylabel": "P(outcome | cue)"}),
+        Panel("", "Clusters", clusters, share=2.5, look={"xlabel": _p_text(tests.get("clusters", np.nan))}),
+    ]
+    lower = []
+    for model in PAIR:
+        draw = partial(traces, rows=picked(trials, model=model), boundary=boundary)
+        lower.append(Panel("", f"{label_of(model)}: mean over seeds, one seed dotted", draw))
+    return [upper, lower]
 
 
 def idealized(ax: Axes, boundary: int, length: int) -> Axes:
@@ -49,9 +53,8 @@ def idealized(ax: Axes, boundary: int, length: int) -> Axes:
     return _phases(ax, boundary)
 
 
-def traces(ax: Axes, trials: pd.DataFrame, model: str, boundary: int) -> Axes:
-    """Draw the prediction after each cue: the mean over seeds with its 95% interval, and one seed."""
-    rows = picked(trials, model=model)
+def traces(ax: Axes, rows: pd.DataFrame, boundary: int) -> Axes:
+    """Draw a model's prediction after each cue: the mean over seeds with its 95% interval, and one seed."""
     for cue, color in CUES.items():
         of_cue = rows[rows["cue"] == cue]
         by_trial = of_cue.groupby("trial")["p_hat"].agg(["mean", "std", "count"])
@@ -70,21 +73,18 @@ def _phases(ax: Axes, boundary: int) -> Axes:
     ax.set_ylim(0, 0.9)
     ax.text(boundary, 0.88, "acquisition", ha="right", va="top", fontsize=7)
     ax.text(boundary + 1, 0.88, "extinction", ha="left", va="top", fontsize=7)
-    ax.set_xlabel("trial")
-    ax.set_ylabel("P(outcome | cue)")
+    ax.set(xlabel="trial", ylabel="P(outcome | cue)")
     ax.legend(loc="upper right", bbox_to_anchor=(1.0, 0.92))
     return ax
 
 
-def final_predictions(ax: Axes, summary: pd.DataFrame, tests: pd.DataFrame) -> Axes:
+def final_predictions(ax: Axes, found: StudyResult, p: pd.Series[float]) -> Axes:
     """Draw final predictions by phase and cue, both models side by side, with the p of their difference below."""
     phases, cues = {"acquisition": "acquis.", "extinction": "extinct."}, {"plus": "CS+", "minus": "CS−"}
     groups = {f"{phase}_{cue}": f"{cues[cue]}\n{text}" for phase, text in phases.items() for cue in cues}
-    p = tests.set_index("metric")["p"]
-    bars_of_pair(ax, summary, {place: {"metric": metric} for place, metric in enumerate(groups)})
-    labels = [f"{text}\n{_p_text(float(p.get(metric, np.nan)))}" for metric, text in groups.items()]
+    parts.bars_of_pair(ax, found, {place: {"metric": metric} for place, metric in enumerate(groups)})
+    labels = [f"{text}\n{_p_text(p.get(metric, np.nan))}" for metric, text in groups.items()]
     ax.set_xticks(range(len(groups)), labels)
-    ax.set_ylabel("P(outcome | cue)")
     return ax
 
 

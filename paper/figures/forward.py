@@ -2,65 +2,62 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import FigureBase
 
 from holmes_fit.reporting.style import INK, NO_OUTCOME, OUTCOME, RULE
 from holmes_fit.trials.protocols.catalogue import load_protocol
-from paper.figures.parts import MODEL_COLORS, bars, empty, label_of, titled
-from paper.figures.trees import draw_tree
+from holmes_fit.trials.protocols.designs import ShapeColor
+from paper.figures import parts
+from paper.figures.parts import MODEL_COLORS, Panel, Rows, label_of
 from paper.statistics import roc_curve
-from paper.studies import LONG, PAIR, SHORT
+from paper.studies import PAIR, SHORT
 from paper.summaries import LENGTH, exposures, picked
+
+if TYPE_CHECKING:
+    from paper.results import StudyResult
 
 # What the colours of the protocol look like.
 PAINT = {"cyan": "#33bbbb", "green": "#339944", "gray": "#999999", "yellow": "#e6c619", "pink": "#f29ebc"}
 
 
-def new_colors(
-    figure: FigureBase, summary: pd.DataFrame, published: pd.DataFrame, trials: pd.DataFrame, trees: pd.DataFrame
-) -> FigureBase:
+def new_colors(found: StudyResult) -> Rows:
     """Draw task, accuracy, ROC, example structures and decision variables; both lengths of training."""
-    rows = figure.add_gridspec(4, 1, height_ratios=(0.6, 1, 0.95, 1))
-    results, scores = (rows[place].subgridspec(1, 4) for place in (1, 3))
-    structures = rows[2].subgridspec(1, 3, width_ratios=(1, 1, 2))
-    titled(task_structure(figure.add_subplot(rows[0])), "A", "Reward follows the shape; two colours are new at test")
-    for column, task in enumerate(LENGTH.values()):
-        ax = figure.add_subplot(results[column])
-        keys = {"task": task, "metric": "accuracy"}
-        both = picked(summary, **keys)
-        bars(ax, both[both["model"].isin(PAIR)], picked(published, **keys, source="results"))
-        ax.axhline(0.5, color=RULE, linestyle="--", linewidth=0.8, zorder=0)
-        ax.set_ylim(0, 1.05)
-        titled(ax, "B" if column == 0 else "", f"{task} repetitions")
-        ax.set_ylabel("accuracy, first exposure" if column == 0 else "")
-    for column, (protocol, task) in enumerate(LENGTH.items()):
-        ax = roc(figure.add_subplot(results[2 + column]), summary, trials, protocol)
-        titled(ax, "C" if column == 0 else "", f"ROC, {task}")
-    for column, (label, tree) in enumerate(trees.groupby("label", sort=False)):
-        ax = draw_tree(figure.add_subplot(structures[column]), tree, _name_of_shape)
-        titled(ax, "D" if column == 0 else "", str(label))
-    for column, (protocol, model) in enumerate([(p, m) for p in (SHORT, LONG) for m in PAIR]):
-        ax = figure.add_subplot(scores[column])
-        decision_variable(ax, trials, protocol, model)
-        titled(ax, "E" if column == 0 else "", f"{label_of(model)}, {LENGTH[protocol]}")
-        if column == 0:
-            ax.set_ylabel("trials")
-            ax.legend(loc="upper left", ncols=2, handlelength=0.8, columnspacing=0.8, borderaxespad=0, fontsize=7)
-    return figure
+    results: list[Panel] = []
+    curves: list[Panel] = []
+    scores: list[Panel] = []
+    for protocol, task in LENGTH.items():
+        look = {"ylim": (0, 1.05), "ylabel": "" if results else "accuracy, first exposure"}
+        accuracy = partial(parts.bars, found=found, line=0.5, task=task, metric="accuracy")
+        results.append(Panel("" if results else "B", f"{task} repetitions", accuracy, look=look))
+        curve = partial(roc, found=found, protocol=protocol)
+        curves.append(Panel("" if curves else "C", f"ROC, {task}", curve))
+        for model in PAIR:
+            scored = partial(decision_variable, found=found, protocol=protocol, model=model)
+            scores.append(Panel("" if scores else "E", f"{label_of(model)}, {task}", scored))
+    shapes = [f"{shape}.{copy}" if copy else shape for copy in range(6) for shape in ("circle", "square")]
+    structures = parts.panels_of_trees("D", found.further["trees"], [*shapes, *_design().colors], "{}")
+    shares = zip(structures, (0.7, 1.3, 2), strict=True)
+    structures = [replace(each, share=share, height=0.95) for each, share in shares]
+    first = Panel("A", "Reward follows the shape; two colours are new at test", task_structure, height=0.6)
+    return [[first], results + curves, structures, scores]
+
+
+def _design() -> ShapeColor:
+    design = load_protocol(SHORT).generator
+    assert isinstance(design, ShapeColor)
+    return design
 
 
 def task_structure(ax: Axes) -> Axes:
     """Draw the two shapes in the colours of training and of the test."""
-    design = load_protocol(SHORT).generator
-    assert design is not None
-    colors: tuple[str, ...] = getattr(design, "colors")  # noqa: B009  # the design of this protocol has them
-    n_trained = len(colors) - int(getattr(design, "test_colors"))  # noqa: B009
-    empty(ax, 14, 3)
+    colors = _design().colors
+    n_trained = len(colors) - _design().test_colors
+    parts.empty(ax, 14, 3)
     for row, (marker, text) in enumerate([("o", "rewarded"), ("s", "not rewarded")]):
         y = 1.75 - 1.1 * row
         for place, color in enumerate(colors):
@@ -74,27 +71,24 @@ def task_structure(ax: Axes) -> Axes:
     return ax
 
 
-def roc(ax: Axes, summary: pd.DataFrame, trials: pd.DataFrame, protocol: str) -> Axes:
+def roc(ax: Axes, found: StudyResult, protocol: str) -> Axes:
     """Draw both models' ROC curves, pooled over seeds, with the area under each."""
     ax.plot([0, 1], [0, 1], color=RULE, linestyle="--", linewidth=0.8)
     for model in PAIR:
-        p_hat, rewarded = exposures(trials, protocol, model)
-        area = picked(summary, task=LENGTH[protocol], model=model, metric="auc").iloc[0]
+        p_hat, rewarded = exposures(found.data.trials, protocol, model)
+        area = picked(found.summary, task=LENGTH[protocol], model=model, metric="auc").iloc[0]
         false_alarms, hits = roc_curve(p_hat.ravel(), rewarded.ravel())
         ax.plot(false_alarms, hits, color=MODEL_COLORS[model])
         y = 0.24 if model == "holmes" else 0.06
         text = f"AUC {area['value']:.3f}\n[{area['low']:.3f}, {area['high']:.3f}]"
         ax.text(1.0, y, text, color=MODEL_COLORS[model], ha="right", fontsize=7, linespacing=1.1)
-    ax.set_xlabel("false alarms")
-    ax.set_ylabel("hits")
-    ax.set_xticks([0, 0.5, 1])
-    ax.set_yticks([0, 0.5, 1])
+    ax.set(xlabel="false alarms", ylabel="hits", xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
     return ax
 
 
-def decision_variable(ax: Axes, trials: pd.DataFrame, protocol: str, model: str) -> Axes:
+def decision_variable(ax: Axes, found: StudyResult, protocol: str, model: str) -> Axes:
     """Draw how far predictions lie from 0.5, in percentage points, for the rewarded shape and the other."""
-    p_hat, rewarded = exposures(trials, protocol, model)
+    p_hat, rewarded = exposures(found.data.trials, protocol, model)
     score = 100 * (p_hat.ravel() - 0.5)
     bins = np.linspace(-8, 8, 33).tolist()
     score = np.clip(score, bins[0], bins[-1])
@@ -103,10 +97,7 @@ def decision_variable(ax: Axes, trials: pd.DataFrame, protocol: str, model: str)
     ax.axvline(0, 0, 0.8, color=INK, linewidth=0.8)
     ax.set_xlabel("p − 0.5, points")
     ax.set_ylim(top=ax.get_ylim()[1] * 1.25)
+    if (protocol, model) == (SHORT, PAIR[0]):
+        ax.set_ylabel("trials")
+        ax.legend(loc="upper left", ncols=2, handlelength=0.8, columnspacing=0.8, borderaxespad=0, fontsize=7)
     return ax
-
-
-def _name_of_shape(row: pd.Series[float]) -> str:
-    """Say which shape the trials of a node have. The first two cues are circle and square."""
-    share = float(row["cue_0"])
-    return f"{share:.0%} circles" if 0.005 < share < 0.995 else ("circles" if share > 0.5 else "squares")

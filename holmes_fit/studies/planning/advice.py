@@ -1,13 +1,17 @@
-"""What a plan says, in plain words: how many trials and people to take, how sure that is, and what stays unknown."""
+"""What a plan says, in plain words and a figure: how many trials and people to take, and how sure that is."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
+from matplotlib.figure import Figure
 
 from holmes_fit._support.numbers import hundredths, listed
 from holmes_fit.models.responses import RESPONSE_PARAMETERS
+from holmes_fit.reporting.figures.recovery import draw_interval_shares, draw_power
+from holmes_fit.reporting.names import Words
+from holmes_fit.reporting.style import use_style
 from holmes_fit.studies.planning.measures import ALL, MOST
 
 ENOUGH_POWER = 0.8
@@ -16,6 +20,8 @@ ENOUGH_POWER = 0.8
 UNCERTAIN = 0.8
 NO_MORE = 0.03  # two standard errors of a power near .5, for the number of groups that are drawn
 MOST_PEOPLE = "three in four people follow the same model"
+ROW, TOP = 2.05, 0.35  # inches
+WIDTH = 7.4
 
 
 def recommendation(table: pd.DataFrame, power: pd.DataFrame) -> str:
@@ -201,3 +207,36 @@ def _with_interval(row: pd.Series) -> str:
 
 def _power(value: float) -> str:
     return "·" if pd.isna(value) else hundredths(value)
+
+
+def plan_figure(table: pd.DataFrame, power: pd.DataFrame, words: Words, label: str = "") -> Figure:
+    """Draw what is left of the prior's interval by trials, and the power by people and trials: a row for each model.
+
+    The label, of which a reader must be told, is not drawn if it is empty.
+    """
+    with use_style():
+        figure = Figure(figsize=(WIDTH, ROW * len(words.models) + (TOP if label else 0)))
+        axes = figure.subplots(len(words.models), 2 if len(power) else 1, squeeze=False)
+        for number, model in enumerate(words.models):
+            color = words.color(model)
+            own = table[table["model"] == model]
+            if len(own):
+                draw_interval_shares(axes[number, 0], own, color, words)
+            axes[number, 0].set_title(f"One person who follows {words.label(model)}", parse_math=False)
+            axes[number, 0].set_ylabel("share of the prior's interval")
+            if len(power):
+                against = hardest(power, model)
+                rows = power[(power["model"] == model) & (power["against"] == against) & (power["frequency"] == MOST)]
+                draw_power(axes[number, 1], rows, "trials", "{:g} trials".format, color)
+                title = f"Three in four follow {words.label(model)}, one {words.label(against)}"
+                axes[number, 1].set_title(title, parse_math=False)
+                axes[number, 1].set_ylabel("power")
+        if label:
+            figure.suptitle(f"This is {label.split(':')[0]}; do not report it", x=0.01, ha="left", fontsize=8)
+        return figure
+
+
+def hardest(power: pd.DataFrame, model: str) -> str:
+    """Return the model from which another one is the hardest to tell, over all combinations."""
+    own = power[(power["model"] == model) & (power["frequency"] == MOST)]
+    return str(own.groupby("against", sort=False)["power"].mean().idxmin())

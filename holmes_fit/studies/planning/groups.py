@@ -25,7 +25,7 @@ import numpy as np
 from holmes_fit.groups.pooling.lattices import Lattices
 from holmes_fit.groups.pooling.priors import GroupPrior
 from holmes_fit.runs.knowledge import Marginal
-from holmes_fit.studies.recovery.statistics import RESAMPLES, Estimate, Values, percentiles
+from holmes_fit.studies.statistics import RESAMPLES, Estimate, Values, percentiles
 
 
 def information(lattices: Lattices) -> Values:

@@ -9,15 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import count, cycle
 
-from holmes_fit.trials.protocols.designs import (
-    Compositional,
-    Conditioning,
-    CueProbabilities,
-    Design,
-    Reversal,
-    ShapeColor,
-    Shepard,
-)
+import numpy as np
+
+from holmes_fit.trials.protocols.designs import Design, Reversal
+from holmes_fit.trials.protocols.generators import make_trials
 from holmes_fit.trials.protocols.schema import Protocol
 
 MOST_TRIALS = 10_000
@@ -25,15 +20,19 @@ SHOWN = 6  # lengths that a message names
 
 Sized = tuple[int, Design]  # the number of trials, and the design that has so many
 
-# What one step of a design is, in words.
+# What is raised to make a design longer, and what one more of it is, in words.
 STEPS = {
-    "compositional": "a repetition of all its contexts",
-    "shape_color": "a repetition of all pairs in training, and the test as it is",
-    "conditioning": "one trial",
-    "cue_probabilities": "a repetition of all its patterns; with other patterns in a protocol of your own, others",
-    "shepard": "a block of every problem",
-    "reversal": "a block, in the order that the protocol gives them",
+    "compositional": ("repetitions", "a repetition of all its contexts"),
+    "shape_color": ("training_repetitions", "a repetition of all pairs in training, and the test as it is"),
+    "conditioning": ("trials", "one trial"),
+    "cue_probabilities": (
+        "repetitions",
+        "a repetition of all its patterns; with other patterns in a protocol of your own, others",
+    ),
+    "shepard": ("blocks", "a block of every problem"),
+    "reversal": ("block_trials", "a block, in the order that the protocol gives them"),
 }
+FEWEST = {"conditioning": 4}  # of what is raised; one of the others
 
 
 def with_trials(protocol: Protocol, trials: int) -> Protocol | None:
@@ -52,7 +51,7 @@ def possible_trials(protocol: Protocol, near: int) -> list[int]:
 
 def step_of(protocol: Protocol) -> str:
     """Return by what a protocol becomes longer, in words."""
-    return "" if protocol.generator is None else STEPS[protocol.generator.kind]
+    return "" if protocol.generator is None else STEPS[protocol.generator.kind][1]
 
 
 def _lengths(protocol: Protocol) -> Iterator[Sized]:
@@ -66,28 +65,17 @@ def _lengths(protocol: Protocol) -> Iterator[Sized]:
 
 def sized(design: Design) -> Iterator[Sized]:
     """Give a design in all its lengths, without end, the shortest first."""
+    name, _ = STEPS[design.kind]
     if isinstance(design, Reversal):
         blocks: tuple[int, ...] = ()
         for length in cycle(design.block_trials):
             blocks = (*blocks, length)
-            yield sum(blocks), design.model_copy(update={"block_trials": blocks})
-    else:
-        name, step, others = _step(design)
-        for times in count(4 if isinstance(design, Conditioning) else 1):
-            yield step * times + others, design.model_copy(update={name: times})
-
-
-def _step(design: Compositional | ShapeColor | Conditioning | CueProbabilities | Shepard) -> tuple[str, int, int]:
-    """Return what is raised to make a design longer, by how many trials each time, and how many there are besides."""
-    match design:
-        case Compositional():
-            return "repetitions", 4 * 2 ** (design.levels - 1), 0
-        case ShapeColor():
-            trained, tested = len(design.colors) - design.test_colors, design.test_colors * design.test_repetitions
-            return "training_repetitions", len(design.shapes) * trained, len(design.shapes) * tested
-        case Conditioning():
-            return "trials", 1, 0
-        case CueProbabilities():
-            return "repetitions", sum(map(sum, design.patterns.values())), 0
-        case Shepard():
-            return "blocks", len(design.types) * 8 * design.block_repetitions, 0
+            yield sum(blocks), design.model_copy(update={name: blocks})
+        return
+    first = FEWEST.get(design.kind, 1)
+    shortest, next_one = (
+        len(make_trials(design.model_copy(update={name: times}), np.random.default_rng(0)))
+        for times in (first, first + 1)
+    )
+    for more in count():
+        yield shortest + more * (next_one - shortest), design.model_copy(update={name: first + more})

@@ -20,7 +20,7 @@ from holmes_fit.runs.schema import of
 from holmes_fit.settings.spaces import FreeParameter, Space
 from holmes_fit.studies.planning.groups import group_mean_sd
 from holmes_fit.studies.recovery.power import RULES, power_table
-from holmes_fit.studies.recovery.statistics import Estimate, Values, bootstrapped, correlation, rmse, share
+from holmes_fit.studies.statistics import Estimate, Values, bootstrapped, correlation, rmse, share
 
 RULE = next(iter(RULES))
 ALL, MOST = 1.0, 0.75  # which share of a group follows the model, where it is looked for

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from holmes_fit.fitting.cohort import Fits
 from holmes_fit.runs.schema import of
 from holmes_fit.studies.recovery.pooled import MixtureFound
-from holmes_fit.studies.recovery.statistics import RESAMPLES, Estimate, percentiles, share
+from holmes_fit.studies.statistics import RESAMPLES, Estimate, percentiles, share
 
 CONFUSION = of("confusion.csv").columns
 MODEL_RECOVERY = of("model_recovery.csv").columns

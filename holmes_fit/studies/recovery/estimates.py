@@ -3,38 +3,56 @@
 People are judged as they were fitted with the model that simulated them. Correlation, bias and RMSE are on the scale of
 search (the logarithm of a positive parameter, the logit of a probability); ``bias_natural`` and ``rmse_natural`` are of
 the values themselves.
+
+Calibration is based on simulation: if truths are drawn from the fitting prior and the likelihood is right, the rank of
+a truth among the draws of its posterior is uniform (Talts and others, 2018). A posterior that is too narrow makes ranks
+pile up at both ends, one that is shifted makes them lean.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from holmes_fit._support.uniformity import rank_of
 from holmes_fit.fitting.cohort import Fits
 from holmes_fit.models.filters.draws import stream_key
 from holmes_fit.models.parameters import Parameter
+from holmes_fit.runs.fitted import FittedRun
 from holmes_fit.runs.schema import of
-from holmes_fit.studies.recovery.statistics import (
+from holmes_fit.studies.recovery.people import Truth
+from holmes_fit.studies.statistics import (
     NOTHING,
     Estimate,
+    Measure,
     bias,
     bootstrapped,
     correlation,
     rank_correlation,
+    rank_tests,
     rmse,
     share,
 )
-from holmes_fit.studies.recovery.truths import Truth
 
 ESTIMATORS = ("ml", "map", "mean", "pooled")
+MEASURES: dict[str, dict[str, Measure]] = {  # by the ending of the columns that are compared
+    "_on_scale": {"correlation": correlation, "rank_correlation": rank_correlation, "bias": bias, "rmse": rmse},
+    "": {"bias_natural": bias, "rmse_natural": rmse},
+}
 WITH_INTERVALS = {"mean": "covered", "pooled": "pooled_covered"}
 PEOPLE = of("recovery_people.csv").columns
 RECOVERY = of("recovery.csv").columns
 ERRORS = of("error_correlations.csv").columns
+SBC = of("sbc.csv").columns
+SUMMARY = of("sbc_summary.csv").columns
+FEWEST = 20  # ranks that can be tested
+FALSE_ALARMS = 0.05  # over all parameters of a model and both tests
+PASSES, FAILS, TOO_FEW = "passes", "fails", "too few"
+NO_TEST = "no test: truths are not from the fitting prior"
 
 
 def people_table(truths: Sequence[Truth], fits: Fits, pooled: pd.DataFrame | None = None) -> pd.DataFrame:
@@ -91,14 +109,10 @@ def recovery_table(people: pd.DataFrame, seed: int) -> pd.DataFrame:
 
 
 def _measures(people: pd.DataFrame, estimator: str, rng: np.random.Generator) -> Iterator[tuple[str, Estimate]]:
-    truth, estimate = _column(people, "truth_on_scale"), _column(people, f"{estimator}_on_scale")
-    yield "correlation", bootstrapped(correlation, truth, estimate, rng)
-    yield "rank_correlation", bootstrapped(rank_correlation, truth, estimate, rng)
-    yield "bias", bootstrapped(bias, truth, estimate, rng)
-    yield "rmse", bootstrapped(rmse, truth, estimate, rng)
-    truth, estimate = _column(people, "truth"), _column(people, estimator)
-    yield "bias_natural", bootstrapped(bias, truth, estimate, rng)
-    yield "rmse_natural", bootstrapped(rmse, truth, estimate, rng)
+    for scale, measures in MEASURES.items():
+        truth, estimate = _column(people, f"truth{scale}"), _column(people, f"{estimator}{scale}")
+        for name, measure in measures.items():
+            yield name, bootstrapped(measure, truth, estimate, rng)
     if estimator == "ml":
         yield "at_bound", share(int((people["at_bound"] != "").sum()), len(people))
     if estimator in WITH_INTERVALS:
@@ -145,3 +159,43 @@ def _column(table: pd.DataFrame, name: str) -> NDArray[np.float64]:
 
 def _rng(seed: int, *names: object) -> np.random.Generator:
     return np.random.default_rng(int(stream_key(seed, "recover/" + "/".join(map(str, names)) + "/bootstrap")))
+
+
+def person_ranks(truths: Sequence[Truth], fits: Fits, seed: int) -> pd.DataFrame:
+    """Return ``sbc.csv`` for people who follow one model, as they were fitted with it.
+
+    The seed chooses ranks where truth and draws are equal.
+    """
+    rows = []
+    model = truths[0].model
+    found = FittedRun(fits.run).draws(model)
+    draws = dict(zip(found.subjects, found.values, strict=True))
+    for truth in truths:
+        if truth.subject not in draws:
+            continue
+        rng = np.random.default_rng(int(stream_key(seed, f"recover/{truth.subject}/ranks")))
+        for name, own in zip(found.parameters, draws[truth.subject].T, strict=True):
+            rows.append(("person", model, name, truth.subject, rank_of(truth.values[name], own, rng), len(own)))
+    return pd.DataFrame(rows, columns=list(SBC))
+
+
+def sbc_summary(ranks: pd.DataFrame, follows_prior: Mapping[str, bool] | None = None) -> pd.DataFrame:
+    """Return ``sbc_summary.csv``: tests of the ranks of every parameter.
+
+    Nothing is tested for models whose truths are not drawn from the fitting prior; by default, all are. A parameter
+    fails if the smaller of its two p-values is below .05 divided by the number of tests of its model: both tests of
+    every parameter.
+    """
+    rows = []
+    for (level, model), of_model in ranks.groupby(["level", "model"], sort=False):
+        is_tested = follows_prior is None or follows_prior.get(str(model), True)
+        least = FALSE_ALARMS / (2 * of_model["parameter"].nunique())
+        for parameter, own in of_model.groupby("parameter", sort=False):
+            row = {"level": level, "model": model, "parameter": parameter, "n": len(own)}
+            if not is_tested or len(own) < FEWEST:
+                rows.append(row | {"verdict": TOO_FEW if is_tested else NO_TEST})
+                continue
+            tests = rank_tests(own["rank"].to_numpy(dtype=np.int64), int(own["n_draws"].iloc[0]))
+            is_wrong = min(tests["chi2_p"], tests["ecdf_p"]) < least
+            rows.append(row | tests | {"verdict": FAILS if is_wrong else PASSES})
+    return pd.DataFrame(rows, columns=list(SUMMARY))

@@ -13,7 +13,7 @@ from holmes_fit.reporting.figures import recovery as drawing
 from holmes_fit.reporting.names import Words
 from holmes_fit.reporting.style import use_style
 from holmes_fit.runs.folder import Run
-from holmes_fit.studies.recovery.calibration import NO_TEST
+from holmes_fit.studies.recovery.estimates import NO_TEST
 from holmes_fit.studies.recovery.group_study import QUANTITIES
 from holmes_fit.studies.recovery.results import Recovery
 

@@ -9,12 +9,11 @@ import pandas as pd
 from holmes_fit._support.numbers import hundredths, probability
 from holmes_fit.models.registry import MODELS
 from holmes_fit.reporting.identification import FEWEST_FOR_CORRELATION, HARDLY, HELPS, STRENGTHS, WEAK, strength
-from holmes_fit.studies.recovery.calibration import FAILS, NO_TEST, TOO_FEW
-from holmes_fit.studies.recovery.estimates import measure_of
+from holmes_fit.studies.recovery.estimates import FAILS, NO_TEST, TOO_FEW, measure_of
 from holmes_fit.studies.recovery.pooled import pooling_notes
 from holmes_fit.studies.recovery.power import RULES
 from holmes_fit.studies.recovery.results import Recovery
-from holmes_fit.studies.recovery.statistics import Estimate
+from holmes_fit.studies.statistics import Estimate
 
 CRITERIA = {"evidence": "their own evidence", "pooled": "the mixture of everyone"}
 ENOUGH_POWER = 0.8
@@ -71,16 +70,16 @@ def _parameter_lines(study: Recovery, model: str) -> Iterator[tuple[str, bool]]:
         )
         at_bound = measure_of(recovery, model, parameter, "at_bound", "ml")
         alike = "the truth is the same for everyone" if n > 1 else "no r of one person"
-        said = alike if pd.isna(found.value) else f"r {_with_interval(found)}"
+        said = alike if pd.isna(found.value) else f"r {found:.2f}"
         judged = strength(found.value, removed.value, n)
         if not pd.isna(pooled.value):
             said += f", pooled {pooled.value:.2f}"
         text = (
             f"{parameter}: {judged} by one person's choices: {said}; they remove {max(0.0, removed.value):.0%} of the "
-            f"prior's variance; 95% intervals hold the truth in {_with_interval(coverage, percent=True)}"
+            f"prior's variance; 95% intervals hold the truth in {coverage:.0%}"
         )
         if not pd.isna(pooled_coverage.value):
-            text += f", those of pooling in {_with_interval(pooled_coverage, percent=True)}"
+            text += f", those of pooling in {pooled_coverage:.0%}"
         if at_bound.value > 0.1:
             text += f"; the maximum likelihood lies at a bound for {at_bound.value:.0%}"
         yield f"{text}.", judged in WEAK
@@ -93,7 +92,7 @@ def _model_lines(study: Recovery) -> Iterator[str]:
         parts = []
         for row in own.to_dict("records"):
             share = Estimate(row["share"], row["lower"], row["upper"])
-            parts.append(f"{CRITERIA[str(row['criterion'])]} {_with_interval(share, percent=True)}")
+            parts.append(f"{CRITERIA[str(row['criterion'])]} {share:.0%}")
         yield f"Truth {truth}: the right model, person by person, by {', by '.join(parts)}."
         yield from _group_lines(totals[totals["truth"] == truth], truth)
 
@@ -168,10 +167,3 @@ def _verdicts(summary: pd.DataFrame, what: str, units: str) -> Iterator[str]:
         n = f"all {len(tested)} parameters" if len(tested) > 1 else "the one parameter"
         n += " that could be tested" if few else ""
         yield f"{what}: ranks of the truth show no departure from uniform for {n}.{but}"
-
-
-def _with_interval(found: Estimate, percent: bool = False) -> str:
-    form = ".0%" if percent else ".2f"
-    if pd.isna(found.lower):
-        return f"{found.value:{form}}"
-    return f"{found.value:{form}} ({found.lower:{form}} to {found.upper:{form}})"

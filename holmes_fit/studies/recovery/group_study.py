@@ -1,41 +1,115 @@
-"""A study of groups in a folder: many small cohorts, each of a group from the prior of the group model, each pooled.
+"""Whether the group layer is calibrated: groups from its own prior, people from the groups, choices from the people.
 
-Everyone sees the same trials, so that the filters at the nodes of the lattice run once for all (``shared_traces``).
-What is done with each cohort is in ``group_calibration``. Traces and cohorts are records of the study's folder.
+The rank of a group's true mean or spread among the draws of its posterior is then uniform over many cohorts. Everyone
+sees the same trials, so that the filters at the nodes of the lattice run once for all (``shared_traces``), in each
+process. Cohorts are records of the study's folder.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, closing
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass, field, replace
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.stats import truncnorm
 
-from holmes_fit._support.errors import HolmesFitError, Problems, Quoted
+from holmes_fit._support.errors import Problems, Quoted
+from holmes_fit.fitting.lattice.posterior import Posterior
+from holmes_fit.fitting.lattice.task import natural
+from holmes_fit.fitting.person import rounded
 from holmes_fit.fitting.request import Request
-from holmes_fit.groups.pooling.priors import GroupPrior, prior_of
-from holmes_fit.models.registry import Observer
-from holmes_fit.runs.folder import Run, open_run, read_run
+from holmes_fit.groups.pooling.draws import GroupDraws
+from holmes_fit.groups.pooling.lattices import EVIDENCE, Lattices, MergedAxis, merge
+from holmes_fit.groups.pooling.pool import Pooled, pool_people
+from holmes_fit.groups.pooling.priors import GroupPrior, draw_prior, prior_of, scaled
+from holmes_fit.groups.pooling.sampling import Sampling
+from holmes_fit.runs.folder import Run, open_run
 from holmes_fit.runs.records import Key
-from holmes_fit.runs.workers.pool import Failure
-from holmes_fit.runs.workers.tasks import do_all
-from holmes_fit.settings.spaces import Space
-from holmes_fit.studies.recovery.calibration import SBC
-from holmes_fit.studies.recovery.group_calibration import RANKED, GroupCohort, GroupStudy
-from holmes_fit.studies.recovery.shared_traces import POOL, SharedTraces, node_traces
+from holmes_fit.settings.spaces import FreeParameter, Space
+from holmes_fit.studies.recovery.estimates import SBC
+from holmes_fit.studies.recovery.shared_traces import SharedTraces
+from holmes_fit.studies.statistics import Values
+from holmes_fit.studies.work import each_done
 from holmes_fit.trials.cohorts import Learner
 
 KIND = "groups"
-TRACES, COHORT = "traces", "cohort"
+COHORT = "cohort"
 QUANTITIES = ("mean", "spread")
+RANKED = 59  # draws, far enough apart to be nearly independent, among which a truth is ranked
+FILTERS = 128  # at each node, from which a person takes 32 at the defaults
 FEWEST_SHARES = 2  # of the filters at a node are of different people, so that their luck is hardly shared
+
+
+def group_axes(space: Space) -> tuple[MergedAxis, ...]:
+    """Return the axes that a group's prior depends on: those of lattices that say nothing."""
+    nothing, blank = np.zeros(1), np.zeros((1, *(axis.nodes for axis in space.free)), np.float32)
+    return merge(Lattices(space.model.name, ("s00",), space.free, blank, nothing, nothing, nothing)).axes
+
+
+def draw_people(
+    axes: Sequence[FreeParameter], mean: Values, spread: Values, n: int, rng: np.random.Generator
+) -> Values:
+    """Return people x parameters on the scales of search: normal, cut off at the bounds, as in the group model."""
+    low, high = (np.array([getattr(axis, end) for axis in axes]) for end in ("low", "high"))
+    people = truncnorm((low - mean) / spread, (high - mean) / spread, loc=mean, scale=spread)
+    return np.clip(people.ppf(rng.random((n, len(axes)))), low, high)
+
+
+def as_lattices(model: str, fits: Sequence[Posterior]) -> Lattices:
+    """Return the lattices of a cohort as a run folder keeps them: cut off far below the highest node, and rounded."""
+    names = tuple(f"s{number:02d}" for number in range(len(fits)))
+    of_evidence: Any = {name: np.array([getattr(fit, name) for fit in fits]) for name in EVIDENCE}
+    return Lattices(model, names, fits[0].axes, np.stack([rounded(fit.log_likelihood) for fit in fits]), **of_evidence)
+
+
+def ranks(truth: GroupDraws, draws: GroupDraws) -> NDArray[np.int64]:
+    """Return quantities (mean, spread) x parameters: how many of ``RANKED`` draws are below the truth."""
+    some = draws.thinned(RANKED)
+    return np.array([(some.mean < truth.mean).sum(axis=0), (some.spread < truth.spread).sum(axis=0)])
+
+
+def sampled(found: Pooled) -> dict[str, float]:
+    """Return how NUTS did; of the effective draws, the smaller of bulk and tail."""
+    own = found.diagnostics
+    return {"divergences": own.divergences, "r_hat": own.r_hat, "ess": min(own.ess_bulk, own.ess_tail)}
+
+
+@dataclass(frozen=True)
+class GroupStudy:
+    """Cohorts of one model."""
+
+    traces: SharedTraces  # the model, and the trials that everyone sees
+    people_each: int = 8  # in each cohort
+    prior: GroupPrior = field(default_factory=GroupPrior)
+    sampling: Sampling = field(default_factory=lambda: Sampling(chains=2, tune=300, draws=500))
+
+    def group(self, rng: np.random.Generator) -> GroupDraws:
+        """Draw a group from the prior of the group model."""
+        return draw_prior(scaled(self.prior, group_axes(self.traces.space)), 1, rng)
+
+    def people(self, group: GroupDraws, rng: np.random.Generator) -> tuple[Values, list[tuple[Learner, ...]]]:
+        """Draw the people of a group: their truth, people x parameters on the scales of search, and their choices."""
+        axes = self.traces.space.free
+        truth = draw_people(axes, group.mean[0], group.spread[0], self.people_each, rng)
+        return truth, [self.traces.person(natural(axes, own), f"s{i:02d}", rng) for i, own in enumerate(truth)]
+
+    def pooled(self, fits: Sequence[Posterior], rng: np.random.Generator) -> Pooled:
+        """Pool people who are fitted already."""
+        sampling = replace(self.sampling, seed=int(rng.integers(1 << 31)))
+        return pool_people(as_lattices(self.traces.space.model.name, fits), prior=self.prior, sampling=sampling)
+
+    def cohort(self, rng: np.random.Generator) -> tuple[NDArray[np.int64], dict[str, float]]:
+        """Simulate, fit and pool the people of a group; return the ranks of the truth about it, and how NUTS did."""
+        group = self.group(rng)
+        _, people = self.people(group, rng)
+        found = self.pooled([self.traces.fits(person, rng)[0] for person in people], rng)
+        return ranks(group, found.draws), sampled(found)
 
 
 @dataclass(frozen=True)
@@ -52,27 +126,23 @@ class GroupSetup:
 
     @property
     def keys(self) -> list[Key]:
-        """The rows of all lattices, then the cohorts."""
-        rows: list[Key] = [
-            (TRACES, model, f"{row:03d}") for model in self.models for row in range(n_rows(self.space(model)))
-        ]
-        return rows + [(COHORT, model, f"{number:04d}") for model in self.models for number in range(self.cohorts)]
+        """The cohorts of one model after those of another."""
+        return [(COHORT, model, f"{number:04d}") for model in self.models for number in range(self.cohorts)]
 
-    @property
-    def learners(self) -> tuple[Learner, ...]:
-        """The trials that everyone sees: those of the first person."""
-        return next(iter(self.fits.people.values()))
+    def study(self, model: str) -> GroupStudy:
+        """Return the cohorts of a model, on the trials of the first person."""
+        space, observer, preset = self.fits.spaces[model], self.fits.observer, self.fits.preset
+        learners = next(iter(self.fits.people.values()))
+        traces = SharedTraces(space, learners, FILTERS, preset.likelihood.replicates, observer)
+        return GroupStudy(traces, prior=prior_of(preset.pooling))
 
-    def space(self, model: str) -> Space:
-        return self.fits.spaces[model]
-
-    @property
-    def prior(self) -> GroupPrior:
-        return prior_of(self.fits.preset.pooling)
+    def identity(self) -> dict[str, object]:
+        """Return everything that the results depend on."""
+        own = {"kind": KIND, "prior": asdict(prior_of(self.fits.preset.pooling)), "filters": FILTERS}
+        return {**self.fits.identity(), **own, "cohorts": self.cohorts}
 
     def open(self, out: str | PathLike[str]) -> AbstractContextManager[Run]:
-        own = {"kind": KIND, "prior": asdict(self.prior), "cohorts": self.cohorts, "filters": POOL}
-        return open_run(out, identity={**self.fits.identity(), **own}, about={}, keys=self.keys)
+        return open_run(out, identity=self.identity(), about={}, keys=self.keys)
 
 
 def set_up_groups(fits: Request, cohorts: int) -> GroupSetup:
@@ -82,25 +152,12 @@ def set_up_groups(fits: Request, cohorts: int) -> GroupSetup:
     if not setup.models:
         problems.add("argument groups", Quoted("no model with latent causes"), "at least one, such as flat or holmes")
     replicates = fits.preset.likelihood.replicates
-    if replicates > POOL // FEWEST_SHARES:
-        allowed = f"up to {POOL // FEWEST_SHARES}, as groups share {POOL} filters at a node"
+    if replicates > FILTERS // FEWEST_SHARES:
+        allowed = f"up to {FILTERS // FEWEST_SHARES}, as groups share {FILTERS} filters at a node"
         advice = "Calibrate pooling with the default preset, or one of your own."
         problems.add("argument groups", Quoted(f"a preset with {replicates} replicates"), allowed, advice)
     problems.raise_if_any()
     return setup
-
-
-def n_rows(space: Space) -> int:
-    """Return how many pieces the lattice is filtered in: one for each value of the first learning parameter."""
-    return space.learning[0].nodes if space.learning else 1
-
-
-def row_traces(task: tuple[Space, tuple[Learner, ...], Observer, int]) -> NDArray[np.float64]:
-    """Return p-hat at all nodes of a row of the lattice: nodes x filters x trials."""
-    space, learners, observer, row = task
-    columns = int(np.prod([axis.nodes for axis in space.learning[1:]], dtype=np.int64))
-    nodes = range(row * columns, (row + 1) * columns)
-    return np.stack([node_traces(space, learners, node, observer=observer) for node in nodes])
 
 
 def carry_out_groups(
@@ -111,82 +168,43 @@ def carry_out_groups(
     dask: str | None = None,
     done: Callable[[], None] = lambda: None,
 ) -> None:
-    """Do what is missing: the traces first, then the cohorts of one model after those of another.
-
-    Workers read traces from the folder of the study, so those of a cluster must see it too. ``done`` is called after
-    each piece of work, those of earlier times included.
-    """
-    for _ in range(len(run.manifest.keys) - len(run.progress().missing)):
-        done()
+    """Do the cohorts that are missing; ``done`` is called after each of all, those of earlier times included."""
     missing = run.progress().missing
-    rows = [key for key in setup.keys if key in missing and key[0] == TRACES]
-    tasks: list[Any] = [(setup.space(model), setup.learners, setup.fits.observer, int(row)) for _, model, row in rows]
-    for key, p_hat in _results(row_traces, tasks, rows, workers, dask):
-        run.save_record(key, {}, {"p_hat": p_hat})
+    for _ in range(len(setup.keys) - len(missing)):
         done()
-    cohorts = [key for key in setup.keys if key in missing and key[0] == COHORT]
-    root = run.root.resolve()  # workers of a cluster may be at work in another folder
-    tasks = [(setup, root, model, int(number)) for _, model, number in cohorts]
-    for key, found in _results(_cohort, tasks, cohorts, workers, dask):
-        facts = {"divergences": found.divergences, "r_hat": found.r_hat, "ess": found.ess}
-        run.save_record(key, facts, {"rank": found.rank})
+    work = [(setup, key) for key in setup.keys if key in missing]
+    for (_, key), (rank, facts) in each_done(_cohort, work, workers=workers, dask=dask):
+        run.save_record(key, facts, {"rank": rank})
         done()
 
 
-def _results(
-    function: Callable[[Any], Any], tasks: list[Any], keys: list[Key], workers: int | None, dask: str | None
-) -> Iterable[tuple[Key, Any]]:
-    with closing(do_all(function, tasks, workers=workers, dask=dask)) as results:
-        for number, result in results if tasks else ():
-            if isinstance(result, Failure):
-                raise HolmesFitError(f"{' '.join(keys[number])}: {result.kind}: {result.message}")
-            yield keys[number], result
+def _cohort(work: tuple[GroupSetup, Key]) -> tuple[NDArray[np.int64], dict[str, float]]:
+    setup, (_, model, number) = work
+    rng = np.random.default_rng([setup.fits.seed, setup.models.index(model), int(number)])
+    return _study(setup, model).cohort(rng)
 
 
-def _cohort(task: tuple[GroupSetup, Path, str, int]) -> GroupCohort:
-    """Draw one group, simulate its people, fit and pool them."""
-    setup, root, model, number = task
-    study = _loaded(setup, root, model)
-    rng = np.random.default_rng([setup.fits.seed, setup.models.index(model), number])
-    return study.cohort(study.draw_group(rng), rng)
+_STUDIES: dict[str, GroupStudy] = {}  # in each process, the one that it works on: its filters are many
 
 
-_STUDIES: dict[str, GroupStudy] = {}  # in each process, the one that it works on: traces are large
-
-
-def _loaded(setup: GroupSetup, root: Path, model: str) -> GroupStudy:
-    run = read_run(root)
-    key = json.dumps([str(root), model, run.manifest.identity], sort_keys=True)  # a folder can be made anew
-    if key not in _STUDIES:
+def _study(setup: GroupSetup, model: str) -> GroupStudy:
+    name = json.dumps([model, setup.identity()], sort_keys=True)
+    if name not in _STUDIES:
         _STUDIES.clear()
-        p_hat = all_traces(run, setup, model)
-        settings, observer = setup.fits.preset.likelihood, setup.fits.observer
-        traces = SharedTraces(setup.space(model), setup.learners, p_hat, settings, observer)
-        _STUDIES[key] = GroupStudy(traces, prior=setup.prior)
-    return _STUDIES[key]
-
-
-def all_traces(run: Run, setup: GroupSetup, model: str) -> NDArray[np.float64]:
-    """Return p-hat at all nodes of a model's lattice, once its rows are done."""
-    found = []
-    for row in range(n_rows(setup.space(model))):
-        record = run.load_record((TRACES, model, f"{row:03d}"))
-        if record is None:
-            raise HolmesFitError(f"The traces of {model} are damaged. Give the same command again.")
-        found.append(record.arrays["p_hat"])
-    return np.concatenate(found)
+        _STUDIES[name] = setup.study(model)
+    return _STUDIES[name]
 
 
 def group_ranks(setup: GroupSetup, run: Run) -> pd.DataFrame:
     """Return ``sbc.csv`` for groups: a row for every cohort, parameter, and mean or spread."""
-    rows: list[tuple[object, ...]] = []
-    for record in run.records():
-        if record.key[0] == COHORT:
-            _, model, number = record.key
-            names = [axis.name for axis in setup.space(model).free]
-            for quantity, of_quantity in zip(QUANTITIES, record.arrays["rank"], strict=True):
-                for name, rank in zip(names, of_quantity, strict=True):
-                    rows.append(("group", model, f"{quantity} of {name}", f"group{number}", int(rank), RANKED))
+    rows = [
+        ("group", model, f"{quantity} of {axis.name}", f"group{number}", int(rank), RANKED)
+        for record in run.records()
+        for kind, model, number in [record.key]
+        if kind == COHORT
+        for quantity, of_quantity in zip(QUANTITIES, record.arrays["rank"], strict=True)
+        for axis, rank in zip(setup.fits.spaces[model].free, of_quantity, strict=True)
+    ]
     return pd.DataFrame(rows, columns=list(SBC))
 
 

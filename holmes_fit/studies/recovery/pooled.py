@@ -32,7 +32,7 @@ from holmes_fit.runs.folder import Run
 from holmes_fit.runs.identity import RESULTS_VERSION
 from holmes_fit.runs.records import Key, Record
 from holmes_fit.settings.distributions import FEWEST_IN_GROUP
-from holmes_fit.studies.recovery.statistics import percentiles
+from holmes_fit.studies.statistics import percentiles
 
 POOL, MIXTURE, EVERYONE = "pool", "mixture", "everyone"
 POOLED_TABLE = "pooled.csv"

@@ -20,7 +20,7 @@ from scipy.special import expit
 
 from holmes_fit.models.filters.draws import stream_key
 from holmes_fit.runs.schema import of
-from holmes_fit.studies.recovery.statistics import percentiles
+from holmes_fit.studies.statistics import percentiles
 
 FREQUENCIES = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 SIZES = (10, 20, 40, 80)

@@ -1,22 +1,112 @@
-"""A recovery study in its folder, as whoever reads it finds it."""
+"""A study in its folder: the cohorts, each a run of fits of its own, and what whoever reads it finds there."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar
 
-from holmes_fit.fitting.cohort import Fits, read_fits
-from holmes_fit.runs.folder import read_run
+from holmes_fit._support.errors import InputError, Problem, plain
+from holmes_fit._support.progress import OnProgress
+from holmes_fit.fitting.cohort import Fits, carry_out, read_fits
+from holmes_fit.fitting.request import Request
+from holmes_fit.reporting.names import Words
+from holmes_fit.runs.folder import Run, read_run
 from holmes_fit.runs.manifest import MANIFEST
-from holmes_fit.runs.results import StoredTable
-from holmes_fit.studies.recovery.cohorts import StudyResults, cohort_folder, read_study
+from holmes_fit.runs.records import Key
+from holmes_fit.runs.results import RunResults, StoredTable
+from holmes_fit.runs.workers.pool import Failure
 from holmes_fit.studies.recovery.group_study import group_notes
 from holmes_fit.studies.recovery.setup import KIND
 
 GROUPS = "groups"  # within the study
 SUMMARY = "recovery_summary.txt"
+
+
+class StudyResults(RunResults):
+    """What studies of simulated people have in common, in their folders."""
+
+    summary_file: ClassVar[str]
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models, each of which has simulated people and fitted everyone."""
+        identity: Any = self.run.manifest.identity
+        return tuple(identity["models"])
+
+    @property
+    def words(self) -> Words:
+        """How the models and their parameters are shown."""
+        return Words(self.run.manifest.about, self.models)
+
+    @property
+    def summary(self) -> str:
+        return (self.folder / self.summary_file).read_text(encoding="utf-8")
+
+
+def cohort_folder(folder: Path, model: str) -> Path:
+    """Return the run folder of the people who follow a model."""
+    return folder / f"from_{model}"
+
+
+class Tally:
+    """Adds up what is done of several pieces of work, one after the other."""
+
+    def __init__(self, progress: OnProgress | None, total: int):
+        self._progress, self._total, self._before = progress or (lambda done, total: None), total, 0
+
+    def part(self, size: int) -> OnProgress:
+        """Return what is told how much of the next piece is done."""
+        before, self._before = self._before, self._before + size
+        return lambda done, _: self._progress(before + done, self._total)
+
+    def one(self) -> None:
+        self.part(1)(1, 1)
+
+
+def size_of(fits: Mapping[str, Request]) -> int:
+    """Return the number of fits in all cohorts."""
+    return sum(len(list(request.keys)) for request in fits.values())
+
+
+def missing_fits(fits: Mapping[str, Request], folder: Path) -> list[tuple[Request, list[Key]]]:
+    """Return which fits of each cohort are still to be made."""
+    found = []
+    for model, request in fits.items():
+        own = cohort_folder(folder, model)
+        begun = (own / MANIFEST).exists()
+        found.append((request, list(read_run(own).progress().missing if begun else request.keys)))
+    return found
+
+
+def fit_cohorts(
+    fits: Mapping[str, Request], folder: Path, command: str, tally: Tally, workers: int | None, dask: str | None
+) -> tuple[dict[str, Fits], dict[Key, Failure]]:
+    """Fit who is missing in each cohort; return the fits, and those whose processes died."""
+    found: dict[str, Fits] = {}
+    lost: dict[Key, Failure] = {}
+    for model, request in fits.items():
+        told = tally.part(size_of({model: request}))
+        with request.open(cohort_folder(folder, model), command) as run:
+            lost |= carry_out(request, run, workers=workers, dask=dask, progress=told)
+        found[model] = Fits(run)
+    return found, lost
+
+
+def read_study(folder: object, kind: str, allowed: str) -> Run:
+    """Return the run in a folder if it is of that kind."""
+    run = read_run(folder)  # type: ignore[arg-type]  # refused there if it is no folder
+    if run.manifest.identity.get("kind") != kind:
+        raise InputError([Problem(f"folder {plain(str(folder), limit=200)}", "a run of something else", allowed)])
+    return run
+
+
+def write_text(run: Run, name: str, text: str) -> None:
+    """Write a text into the folder of a study."""
+    with run.writing(name) as path:
+        path.write_text(text + "\n", encoding="utf-8")
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from holmes_fit._support.errors import InputError, Problem, Problems, Quoted, check_kind
+from holmes_fit._support.errors import Problems, Quoted, check_kind
 from holmes_fit.fitting.request import Request, request_fit
 from holmes_fit.groups.pooling.priors import GroupPrior, prior_of
 from holmes_fit.groups.pooling.sampling import Sampling, sampling_of
@@ -23,18 +23,21 @@ from holmes_fit.settings.distributions import Distribution
 from holmes_fit.settings.pooling import PoolingSettings
 from holmes_fit.settings.preset import Preset
 from holmes_fit.studies.recovery.group_study import GroupSetup, set_up_groups
-from holmes_fit.studies.recovery.pooled import pooling_keys
-from holmes_fit.studies.recovery.sequences import Copied, Generated, Sequences, simulate_people
-from holmes_fit.studies.recovery.truths import (
+from holmes_fit.studies.recovery.people import (
+    Copied,
+    Generated,
     Origin,
+    Sequences,
     Truth,
     check_population,
     draw_truths,
     follows_prior,
     posterior_truths,
+    simulate_people,
 )
+from holmes_fit.studies.recovery.pooled import pooling_keys
+from holmes_fit.studies.simulation import with_generator
 from holmes_fit.trials.cohorts import Cohort
-from holmes_fit.trials.protocols.catalogue import load_protocol
 from holmes_fit.trials.protocols.schema import Protocol
 
 MODELS_BY_DEFAULT = ("flat", "holmes")
@@ -183,11 +186,9 @@ def _sequences(
     if like is not None:
         return Copied(like)
     assert protocol is not None
-    loaded = protocol if isinstance(protocol, Protocol) else load_protocol(protocol)
-    if loaded.generator is None:
-        advice = "Or give data whose trials are to be copied."
-        where, allowed = f"protocol {loaded.name}", "a protocol with a [generator] table"
-        raise InputError([Problem(where, "no generator", allowed, advice)])
+    problems = Problems()
+    loaded = with_generator(protocol, problems, "Or give data whose trials are to be copied.")
+    problems.raise_if_any()
     return Generated(loaded, seed)
 
 

@@ -19,18 +19,25 @@ from holmes_fit.runs.manifest import MANIFEST
 from holmes_fit.runs.records import Key
 from holmes_fit.runs.workers.pool import Failure
 from holmes_fit.settings.preset import Preset
-from holmes_fit.studies.recovery.calibration import person_ranks, sbc_summary
 from holmes_fit.studies.recovery.choosing import confusion_table, evidences_of, model_table
-from holmes_fit.studies.recovery.cohorts import Tally, cohort_folder, fit_cohorts, size_of, write_text
-from holmes_fit.studies.recovery.estimates import error_table, people_table, recovery_table
+from holmes_fit.studies.recovery.estimates import error_table, people_table, person_ranks, recovery_table, sbc_summary
 from holmes_fit.studies.recovery.figures import draw_figures
 from holmes_fit.studies.recovery.findings import in_words
 from holmes_fit.studies.recovery.group_study import GroupSetup, carry_out_groups, group_ranks
+from holmes_fit.studies.recovery.people import truth_table
 from holmes_fit.studies.recovery.pooled import EVERYONE, mixture_of, pool_study, pooled_table, pooling_keys
 from holmes_fit.studies.recovery.power import power_table
-from holmes_fit.studies.recovery.results import GROUPS, SUMMARY, Recovery
+from holmes_fit.studies.recovery.results import (
+    GROUPS,
+    SUMMARY,
+    Recovery,
+    Tally,
+    cohort_folder,
+    fit_cohorts,
+    size_of,
+    write_text,
+)
 from holmes_fit.studies.recovery.setup import RecoverySetup, set_up_recovery
-from holmes_fit.studies.recovery.truths import truth_table
 from holmes_fit.trials.cohorts import Cohort
 from holmes_fit.trials.protocols.schema import Protocol
 

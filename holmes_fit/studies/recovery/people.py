@@ -1,4 +1,8 @@
-"""Who is simulated: true values of every parameter, from the fitting prior, given populations, or fitted posteriors."""
+"""Who is simulated, on which trials.
+
+True values of every parameter come from the fitting prior, given populations, or fitted posteriors; trials from a
+protocol, or from those that real people have seen.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +13,19 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from holmes_fit._support.errors import Problems, check_kind, nearest
+from holmes_fit._support.errors import InputError, Problem, Problems, check_kind, shown
 from holmes_fit.models.filters.draws import stream_key
-from holmes_fit.models.registry import MODELS, Model, parameters_of
+from holmes_fit.models.registry import MODELS, Model, Observer, parameters_of
 from holmes_fit.runs.fitted import FittedRun
-from holmes_fit.settings.distributions import Distribution, parse_population
+from holmes_fit.settings.distributions import Distribution
 from holmes_fit.settings.spaces import FreeParameter, Space
+from holmes_fit.studies.simulation import checked_population, with_answers
+from holmes_fit.trials.cohorts import Cohort, build_cohort
+from holmes_fit.trials.protocols.generators import generate_trials
+from holmes_fit.trials.protocols.schema import Protocol
 
 Origin = Literal["prior", "population", "posterior"]  # where truths come from
+NOT_COPIED = ("choice", "excluded_choice", "subject")
 
 
 @dataclass(frozen=True)
@@ -36,13 +45,8 @@ def check_population(
     if not check_kind("population", population, Mapping, "values by parameter, such as {'alpha': 1.0}", problems):
         return {}
     known = {parameter.name: parameter for model in models for parameter in parameters_of(model)}
-    found = {}
-    for name, value in population.items():
-        if name not in known:
-            problems.add(f"argument {name}", value, f"the parameters {', '.join(known)}", nearest(name, known))
-        elif (parsed := parse_population(value, known[name], f"argument {name}", problems)) is not None:
-            found[name] = parsed
-    return found
+    found = {name: checked_population(name, name, value, known, problems) for name, value in population.items()}
+    return {name: spread for name, spread in found.items() if spread is not None}
 
 
 def follows_prior(space: Space, population: Mapping[str, Distribution]) -> bool:
@@ -122,3 +126,65 @@ def _names(model: str, n: int) -> list[str]:
 
 def _rng(seed: int, subject: str, purpose: str) -> np.random.Generator:
     return np.random.default_rng(int(stream_key(seed, f"recover/{subject}/{purpose}")))
+
+
+@dataclass(frozen=True)
+class Generated:
+    """Everyone has trials of their own, made by the protocol."""
+
+    protocol: Protocol
+    seed: int
+
+    def trials_of(self, truth: Truth) -> pd.DataFrame:
+        rng = np.random.default_rng(int(stream_key(self.seed, f"recover/{truth.subject}/trials")))
+        trials = generate_trials(self.protocol, rng)
+        trials["outcome"] = trials["outcome"].astype("Int8")
+        return trials.assign(choice=pd.array([0] * len(trials), dtype="Int8"))
+
+
+@dataclass(frozen=True)
+class Copied:
+    """Everyone has the trials of someone in a cohort, and gives no answer where they gave none."""
+
+    cohort: Cohort
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.cohort, Cohort):
+            advice = "holmes_fit.read_cohort makes one of files or a DataFrame."
+            raise InputError([Problem("argument like", shown(self.cohort), "a cohort", advice)])
+
+    @property
+    def protocol(self) -> Protocol:
+        return self.cohort.protocol
+
+    def trials_of(self, truth: Truth) -> pd.DataFrame:
+        trials = self.cohort.trials[self.cohort.trials["subject"] == truth.like]
+        kept = [name for name in trials.columns if name not in NOT_COPIED]
+        return trials[kept].reset_index(drop=True).assign(choice=trials["choice"].array)
+
+
+# Where the trials of simulated people come from. An answer is missing where none is given, and anything elsewhere.
+Sequences = Generated | Copied
+
+
+def simulate_people(
+    truths: Sequence[Truth],
+    sequences: Sequences,
+    *,
+    seed: int,
+    observer: Observer | None = None,
+    averaged: int = 1,
+) -> Cohort:
+    """Let people with known parameters answer the trials of some sequences; no fit uses the same draws.
+
+    ``averaged`` is the number of filters whose predictions are averaged before an answer: 1, except for averaged
+    observers.
+    """
+    protocol = sequences.protocol
+    tables = []
+    for truth in truths:
+        trials = sequences.trials_of(truth)
+        trials.insert(0, "subject", truth.subject)
+        who = MODELS[truth.model], truth.values, observer or Observer(), seed, f"recover/{truth.subject}"
+        tables.append(with_answers(trials, protocol, *who, averaged))
+    return build_cohort(pd.concat(tables, ignore_index=True), protocol)

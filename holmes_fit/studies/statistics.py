@@ -1,4 +1,4 @@
-"""Measures of recovery for many bootstrap samples at once, and intervals."""
+"""What studies measure: errors and correlations for many bootstrap samples at once, intervals, and tests of ranks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binomtest, rankdata
+from scipy.stats import binom, binomtest, rankdata
+
+from holmes_fit._support.uniformity import chi_square_p, ecdf_p
 
 RESAMPLES = 2000
 LEVEL = 0.95
@@ -23,6 +25,11 @@ class Estimate(NamedTuple):
     value: float
     lower: float
     upper: float
+
+    def __format__(self, spec: str) -> str:
+        """Write the number, and its interval in brackets if there is one."""
+        value, lower, upper = (format(each, spec) for each in self)
+        return value if np.isnan(self.lower) else f"{value} ({lower} to {upper})"
 
 
 NOTHING = Estimate(np.nan, np.nan, np.nan)
@@ -80,3 +87,16 @@ def share(count: int, n: int) -> Estimate:
         return NOTHING
     interval = binomtest(count, n).proportion_ci(LEVEL, method="wilson")
     return Estimate(count / n, float(interval.low), float(interval.high))
+
+
+def allowed(n: int, level: float = LEVEL) -> tuple[float, float]:
+    """Return between which shares the coverage of ``n`` intervals of some level lies, 99 times in a hundred."""
+    low, high = binom.interval(0.99, n, level)
+    return low / n, high / n
+
+
+def rank_tests(ranks: NDArray[np.int64], n_draws: int) -> dict[str, float]:
+    """Return the mean of ranks of truths among so many draws, which is .5 if they are uniform, and tests of that."""
+    mean, error = (ranks + 0.5).mean() / (n_draws + 1), np.sqrt(1 / 12 / len(ranks))
+    tests = {"chi2_p": chi_square_p(ranks, n_draws), "ecdf_p": ecdf_p(ranks, n_draws)}
+    return {"mean_rank": float(mean), "mean_rank_error": float(error), **tests}

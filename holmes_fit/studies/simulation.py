@@ -7,26 +7,158 @@ the draws that a fit of the same cohort uses.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from holmes_fit._support.atomic import written_whole
 from holmes_fit._support.csv_tables import write_table
+from holmes_fit._support.errors import Problems, Quoted, check_kind, nearest
 from holmes_fit.models.filters.draws import stream_key
-from holmes_fit.models.registry import MODELS, Model, Observer, parameters_of
+from holmes_fit.models.parameters import Parameter
+from holmes_fit.models.registry import MODELS, Model, Observer, check_count, find_model, is_number, parameters_of
 from holmes_fit.models.responses import choice_probability, response_parameters
-from holmes_fit.studies.simulation.setup import GROUP, Person, Setup, set_up
-from holmes_fit.trials.cohorts import Cohort, Learner, build_cohort
+from holmes_fit.settings.distributions import Distribution, parse_population
+from holmes_fit.trials.cohorts import Cohort, build_cohort
+from holmes_fit.trials.protocols.catalogue import load_protocol
 from holmes_fit.trials.protocols.generators import generate_trials
 from holmes_fit.trials.protocols.schema import Protocol
 from holmes_fit.trials.writing import write_trials
 
+GROUP = "group"  # the covariate that simulated groups have
 SOURCE = "source"  # the column that marks a file as simulated, unless the protocol has another use for it
+
+
+@dataclass(frozen=True)
+class Person:
+    """Someone to be simulated; all draws depend on the number, not on the name."""
+
+    number: int
+    name: str
+    group: str | None
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What all people have in common. ``populations`` are by group; everyone's is ``None`` without groups."""
+
+    protocol: Protocol
+    shares: dict[str, float]
+    populations: dict[str | None, dict[str, Distribution]]
+    missed: float
+    seed: int
+    observer: Observer
+
+
+def set_up(
+    protocol: Protocol | str | Path,
+    model: str,
+    subjects: int,
+    values: Mapping[str, float | str] | None,
+    mix: Mapping[str, float] | None,
+    groups: Mapping[str, int] | None,
+    missed: float,
+    seed: int,
+    observer: Observer | None,
+) -> tuple[Setup, list[Person]]:
+    """Return what is to be done, or raise everything that is wrong with the arguments."""
+    problems = Problems()
+    loaded = with_generator(protocol, problems)
+    if not check_kind("values", values, Mapping | None, "values by parameter, such as {'alpha': 1.0}", problems):
+        values = None
+    if not check_kind("mix", mix, Mapping | None, "shares by model, such as {'flat': 0.5, 'holmes': 0.5}", problems):
+        mix = None
+    if not check_kind("groups", groups, Mapping | None, "people by group, such as {'patients': 20}", problems):
+        groups = None
+    check_kind("observer", observer, Observer | None, "an Observer", problems)
+    shares = [(model, 1.0)] if mix is None else list(mix.items())
+    models = _checked_models(shares, mix is not None, problems)
+    sizes: dict[str | None, int] = {None: subjects} if groups is None else dict(groups.items())
+    _check_groups(loaded, groups, subjects, problems)
+    populations = {}
+    if len(models) == len(shares):  # else it is not known which parameters there are
+        populations = _checked_values(values or {}, models, list(sizes), problems)
+    if not is_number(missed) or not 0 <= missed < 1:
+        problems.add("argument missed", missed, "a probability, from 0 to less than 1")
+    check_count("seed", seed, problems, least=0)
+    problems.raise_if_any()
+    setup = Setup(loaded, dict(shares), populations, float(missed), int(seed), observer or Observer())
+    return setup, list(_people(sizes))
+
+
+def with_generator(protocol: Protocol | str | Path, problems: Problems, advice: str = "") -> Protocol:
+    """Return a protocol, after complaining if it cannot make trials."""
+    loaded = protocol if isinstance(protocol, Protocol) else load_protocol(protocol)
+    if loaded.generator is None:
+        problems.add(f"protocol {loaded.name}", Quoted("no generator"), "a protocol with a [generator] table", advice)
+    return loaded
+
+
+def _people(sizes: Mapping[str | None, int]) -> Iterator[Person]:
+    width = max(2, len(str(sum(sizes.values()))))
+    number = 0
+    for group, size in sizes.items():
+        for _ in range(size):
+            number += 1
+            yield Person(number, f"s{number:0{width}d}", group)
+
+
+def _checked_models(shares: Sequence[tuple[str, float]], is_mix: bool, problems: Problems) -> list[Model]:
+    models = []
+    for name, share in shares:
+        with problems.collected():
+            models.append(find_model(name))
+        if not is_number(share) or not 0 <= share <= 1:
+            problems.add("argument mix", Quoted(f"{name}={share}"), "a share from 0 to 1")
+    total = sum(share for _, share in shares if is_number(share))
+    if is_mix and not abs(total - 1) < 1e-6:
+        problems.add("argument mix", Quoted(f"shares that add up to {total:g}"), "shares that add up to 1")
+    return models
+
+
+def _check_groups(protocol: Protocol, groups: Mapping[str, int] | None, subjects: int, problems: Problems) -> None:
+    if groups is None:
+        check_count("subjects", subjects, problems)
+        return
+    if not groups:
+        problems.add("argument groups", dict(groups), "at least one group")
+    for name, size in groups.items():
+        check_count(f"groups, {name}", size, problems)
+        if not isinstance(name, str) or not name.strip():
+            problems.add("argument groups", name, "a name for each group")
+    if GROUP not in (*protocol.columns.covariates, *protocol.columns.optional_covariates):
+        advice = f'Add optional_covariates = ["{GROUP}"] under [columns] in the protocol.'
+        problems.add(f"protocol {protocol.name}", Quoted(f"no covariate {GROUP!r}"), "one, to have groups", advice)
+
+
+def _checked_values(
+    values: Mapping[str, float | str], models: list[Model], groups: list[str | None], problems: Problems
+) -> dict[str | None, dict[str, Distribution]]:
+    """Return the populations of each group, those of its own before those of everyone."""
+    known = {parameter.name: parameter for model in models for parameter in parameters_of(model)}
+    for_all: dict[str, Distribution] = {}
+    of_group: dict[str | None, dict[str, Distribution]] = {group: {} for group in groups}
+    for name, value in values.items():
+        group, _, parameter = str(name).rpartition(".")
+        if group and group not in groups:
+            named = [other for other in groups if other is not None]
+            problems.add(f"argument {name}", Quoted(f"group {group!r}"), f"one of the groups: {named}")
+        elif (population := checked_population(name, parameter, value, known, problems)) is not None:
+            (of_group[group] if group else for_all)[parameter] = population
+    return {group: for_all | own for group, own in of_group.items()}
+
+
+def checked_population(
+    name: str, parameter: str, value: float | str, known: Mapping[str, Parameter], problems: Problems
+) -> Distribution | None:
+    """Return how a parameter is spread over people; nothing, after complaining, if it is none or cannot be."""
+    if parameter not in known:
+        problems.add(f"argument {name}", value, f"the parameters {', '.join(known)}", nearest(parameter, known))
+        return None
+    return parse_population(value, known[parameter], f"argument {name}", problems)
 
 
 @dataclass(frozen=True)
@@ -136,8 +268,6 @@ def _answered(setup: Setup, person: Person, model: Model, values: Mapping[str, f
     trials["subject"] = person.name
     if person.group is not None:
         trials[GROUP] = person.group
-    if SOURCE not in trials and SOURCE not in protocol.required_columns:
-        trials[SOURCE] = "simulated"
     luck = _rng(setup, person, "missed").random(len(trials))
     is_missed = luck < setup.missed
     is_missed[np.argmax(luck)] = False  # makes a difference only if all were missed
@@ -145,35 +275,36 @@ def _answered(setup: Setup, person: Person, model: Model, values: Mapping[str, f
     if protocol.columns.correct is not None:  # such a file cannot tell the outcome of a trial without an answer
         trials["feedback"] = trials["feedback"] & ~is_missed
         trials.loc[is_missed, "outcome"] = pd.NA
-    trials["choice"] = pd.array([pd.NA] * len(trials), dtype="Int8")
-    learners = build_cohort(trials, protocol).learners
-    chosen = simulated_choices(model, values, learners, setup.observer, setup.seed, f"simulate/{person.number}")
-    trials["choice"] = pd.arrays.IntegerArray(chosen, is_missed)
-    return trials
+    trials["choice"] = pd.arrays.IntegerArray(np.zeros(len(trials), np.int8), is_missed)
+    return with_answers(trials, protocol, model, values, setup.observer, setup.seed, f"simulate/{person.number}")
 
 
-def simulated_choices(
+def with_answers(
+    trials: pd.DataFrame,
+    protocol: Protocol,
     model: Model,
     values: Mapping[str, float],
-    learners: Sequence[Learner],
     observer: Observer,
     seed: int,
     person: str,
     averaged: int = 1,
-) -> NDArray[np.int8]:
-    """Return what a person with these learners, and no others, chooses on every trial of their table.
+) -> pd.DataFrame:
+    """Return the trials of one person with what they choose; an answer stays missing where there is none.
 
     No fit uses the same draws: the names of its draws are lists in brackets, and ``person`` is none. ``averaged`` is
     the number of filters whose predictions are averaged before an answer: 1, except for averaged observers.
     """
-    probability = np.empty(sum(len(learner.rows) for learner in learners))
+    if SOURCE not in trials and SOURCE not in protocol.required_columns:
+        trials = trials.assign(**{SOURCE: "simulated"})
+    probability = np.empty(len(trials))
     response = {parameter.name: values[parameter.name] for parameter in response_parameters(model.predicts_choices)}
-    for learner in learners:
+    for learner in build_cohort(trials, protocol).learners:
         key = stream_key(seed, f"{person}/filter/{learner.restart}")
         p_hat = model.p_hat(learner.observations, values, observer, key, averaged).mean(axis=0)
         probability[learner.rows] = p_hat if model.predicts_choices else choice_probability(p_hat, **response)
     rng = np.random.default_rng(int(stream_key(seed, f"{person}/choices")))
-    return (rng.random(len(probability)) < probability).astype(np.int8)
+    chosen = (rng.random(len(probability)) < probability).astype(np.int8)
+    return trials.assign(choice=pd.arrays.IntegerArray(chosen, trials["choice"].isna().to_numpy()))
 
 
 def _truth(setup: Setup, person: Person, model: Model, values: Mapping[str, float]) -> dict[str, object]:

@@ -1,0 +1,34 @@
+"""Doing the work of a study: each result as soon as it is there, and an end at the first failure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from typing import TypeVar
+
+from holmes_fit._support.errors import HolmesFitError
+from holmes_fit.runs.workers.pool import Failure
+from holmes_fit.runs.workers.tasks import do_all
+
+Work = TypeVar("Work")
+Result = TypeVar("Result")
+
+
+def each_done(
+    function: Callable[[Work], Result],
+    work: Sequence[Work],
+    *,
+    workers: int | None = None,
+    dask: str | None = None,
+    name: Callable[[Work], object] = str,
+) -> Iterator[tuple[Work, Result]]:
+    """Give each piece of work with its result; ``name`` says which it was that failed."""
+    if not work:
+        return
+    with closing(do_all(function, work, workers=workers, dask=dask)) as results:
+        for number, result in results:
+            if isinstance(result, Failure):
+                error = HolmesFitError(f"{name(work[number])}: {result.kind}: {result.message}")
+                error.add_note(result.traceback)
+                raise error
+            yield work[number], result
