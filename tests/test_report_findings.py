@@ -9,10 +9,11 @@ import pytest
 
 from holmes_fit._support.errors import InputError
 from holmes_fit.models.registry import MODELS, descriptions
+from holmes_fit.reporting.blocks import Panel
 from holmes_fit.reporting.names import Words
 from holmes_fit.reporting.run_data import CohortData, read_data
 from holmes_fit.reporting.sections import appendix, behaviour, comparison, methods, recovery, summary
-from holmes_fit.reporting.warnings import recovery_warnings
+from holmes_fit.reporting.warnings import warned
 from holmes_fit.runs.described import ABOUT
 from holmes_fit.runs.folder import open_run, read_run
 from holmes_fit.runs.schema import frame
@@ -70,9 +71,8 @@ def test_another_answer_with_other_priors_is_said(run: Path) -> None:
     data = changed(run, "prior_sensitivity.csv", frequency=0.1)
     table = data["prior_sensitivity"]
     table.loc[table["prior_width"] == 1, "frequency"] = [0.1, 0.7, 0.1, 0.1]
-    assert comparison.with_other_priors(data).endswith(
-        "with those of the fit HOLMES (70%): the answer depends on the priors."
-    )
+    [told] = comparison.with_other_priors(data)
+    assert told.endswith("with those of the fit HOLMES (70%): the answer depends on the priors.")
 
 
 @pytest.mark.parametrize(
@@ -133,9 +133,11 @@ def test_power_is_shown_for_one_pair_of_models_and_one_rule_a_figure(run: Path) 
     ]
     data = CohortData(read_run(run))
     data.tables["power"] = pd.concat(tables, ignore_index=True)
-    drawn = {name: make() for name, make in recovery.figures(data).items() if name.startswith("recovery_power")}
-    assert list(drawn) == ["recovery_power_1", "recovery_power_2"]
-    for panel, rule in zip(drawn.values(), rules, strict=True):
+    drawn = [figure for figure in recovery.RECOVERY.section(data).figures() if figure.name.startswith("recovery_power")]
+    assert [panel.name for panel in drawn] == ["recovery_power_1", "recovery_power_2"]
+    for panel, rule in zip(drawn, rules, strict=True):
+        assert isinstance(panel, Panel)
+        assert panel.table is not None
         assert panel.title == f"Power to find that HOLMES is more frequent than flat: {rule}"
         assert set(zip(panel.table["model"], panel.table["against"], strict=True)) == {("holmes", "flat")}
         assert set(panel.table["rule"]) == {rule}
@@ -226,7 +228,7 @@ def test_groups_of_a_recovery_study_that_have_not_converged_are_told(run: Path, 
     with open_run(study, identity={"kind": "recovery"}, about={"label": ""}, keys=keys) as opened:
         for key, texts in zip(keys, (["R-hat 1.05"], [], ["effective draws 90", "R-hat 1.02"]), strict=True):
             opened.save_record(key, {"warnings": texts}, {})
-    [text] = recovery_warnings(CohortData(read_run(run), study))
+    [text] = warned(CohortData(read_run(run), study), "recovery").texts
     assert text.startswith("Recovery study: 2 of its group models and mixtures are not to be relied on (")
     assert ("R-hat 1.05; and so on)." in text) != ("effective draws 90; R-hat 1.02; and so on)." in text)
 

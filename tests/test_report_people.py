@@ -114,7 +114,7 @@ def test_the_best_model_is_the_one_of_most_evidence_otherwise(tmp_path: FilePath
 def test_people_are_sorted_by_group_and_number(tmp_path: FilePath) -> None:
     sample = Sample(n_people=4, names=("p10", "p9", "p2", "P1"), warned=False, records=False, recovered=False)
     data = CohortData(read_run(make_run(tmp_path / "run", sample)))
-    assert list(in_order(data)) == [("control", ["p2", "p10"]), ("patient", ["P1", "p9"])]
+    assert in_order(data) == {"control": ["p2", "p10"], "patient": ["P1", "p9"]}
 
 
 def test_a_cell_has_the_trials_and_the_estimates_of_the_tables(data: CohortData) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Literal
 
 import pandas as pd
@@ -35,7 +36,7 @@ class Warnings:
 class Panel:
     """One figure: what draws it, and the words around it."""
 
-    name: str  # of its files
+    name: str  # of its files; those of a grid have none of their own
     draw: Callable[[Axes], Axes]
     title: str = ""  # what it shows, in a few words, above it
     caption: str = ""  # how to read it, in small letters below
@@ -68,6 +69,25 @@ class Grid:
     heads: Mapping[int, str] = field(default_factory=dict)  # above the cells of these numbers, which begin a row
     key: Panel | None = None  # what marks mean, above the cells of every page
     table: pd.DataFrame | None = None
+    part: int = 0  # cells in one file, the next group of them beginning another; all of them in one if 0
+
+    def files(self) -> Iterator[Panel | Grid]:
+        """Give the figures to be written: the key, and the grid, in parts if it is large."""
+        if self.key is not None:
+            yield self.key
+        if not self.part:
+            yield self
+            return
+        edges = [*sorted({0, *self.heads}), len(self.cells)]
+        parts = [
+            self.cells[start : min(start + self.part, end)]
+            for begin, end in pairwise(edges)
+            for start in range(begin, end, self.part)
+        ]
+        for number, cells in enumerate(parts, start=1):
+            tables = [cell.table for cell in cells if cell.table is not None]
+            table = pd.concat(tables, ignore_index=True) if tables else None
+            yield replace(self, name=f"{self.name}_{number}", cells=cells, table=table)
 
 
 @dataclass(frozen=True)
@@ -121,6 +141,14 @@ class Section:
 
     title: str
     blocks: list[Block]
+
+    def figures(self) -> Iterator[Panel | Grid]:
+        """Give the figures that have names, and can be files."""
+        for block in self.blocks:
+            if isinstance(block, Row):
+                yield from block.panels
+            elif isinstance(block, Grid):
+                yield from block.files()
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import matplotlib as mpl
 from matplotlib import pyplot as plt
@@ -77,7 +76,7 @@ def draw(
             known = figures_of(data)
         if figure not in known:
             raise InputError([Problem("argument figure", shown(figure), ", ".join(known), nearest(str(figure), known))])
-        drawn: Panel | Grid = known[figure]()
+        drawn = known[figure]
         if isinstance(drawn, Grid):
             width, height = (length / POINTS for length in grid_size(drawn))
             return draw_grid(plt.subplots(figsize=(width, height))[1] if ax is None else ax, drawn)
@@ -105,13 +104,13 @@ def draw_grid(ax: Axes, grid: Grid) -> Axes:
     return ax
 
 
-def write_figures(folder: Path, figures: Mapping[str, Any], sections: Sequence[Section]) -> list[Path]:
-    """Write figures as PNG and SVG, as large as they are in the sections, and what they show as CSV."""
+def write_figures(folder: Path, sections: Sequence[Section]) -> list[Path]:
+    """Write the figures of sections as PNG and SVG, as large as they are there, and what they show as CSV."""
     rows = [block for section in sections for block in section.blocks if isinstance(block, Row)]
     sizes = {panel.name: (width, max(row.least, row.most)) for row in rows for panel, width in widths(row)}
     written = []
-    for name, make in figures.items():
-        drawn: Panel | Grid = make()
+    for drawn in [drawn for section in sections for drawn in section.figures()]:
+        name = drawn.name
         figure = _file_figure(drawn, *sizes.get(name, (TEXT_WIDTH, HEIGHT)))
         for suffix, metadata in (("png", {}), ("svg", {"Date": None})):
             # Without a date and with given names of its parts, the same figure gives the same bytes.

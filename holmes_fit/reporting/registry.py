@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Iterable
 
+from holmes_fit.reporting.blocks import Grid, Panel
 from holmes_fit.reporting.page import Page
 from holmes_fit.reporting.run_data import CohortData
 from holmes_fit.reporting.sections.appendix import APPENDIX
@@ -24,7 +24,8 @@ PAGES: dict[str, Page] = {
 }
 
 
-def figures_of(data: CohortData, pages: Iterable[str] = ()) -> dict[str, Callable[[], Any]]:
-    """Return the figures that a run has on these pages, or on all, by name; none is made before it is asked for."""
+def figures_of(data: CohortData, pages: Iterable[str] = ()) -> dict[str, Panel | Grid]:
+    """Return the figures that a run has on these pages, or on all, by name; none is drawn before it is asked for."""
     chosen = [PAGES[name] for name in pages or PAGES]
-    return {name: make for page in chosen if not page.lacking(data) for name, make in page.figures(data).items()}
+    sections = [page.section(data) for page in chosen if not page.lacking(data)]
+    return {figure.name: figure for section in sections for figure in section.figures()}

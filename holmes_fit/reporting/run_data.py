@@ -16,20 +16,16 @@ import pandas as pd
 
 from holmes_fit._support.errors import InputError, Problem, Problems, Quoted, check_kind, nearest, plain
 from holmes_fit.reporting.names import Words
-from holmes_fit.reporting.reading import read_if_there
 from holmes_fit.reporting.settings import Settings
 from holmes_fit.runs.described import ABOUT
 from holmes_fit.runs.folder import HasRun, Run, read_run, run_of
+from holmes_fit.runs.schema import read, tables
 
 EVERYONE = "everyone"
 MOST_GROUPS = 10  # a covariate with more values than that is no grouping
 FIRST_LOOK = "first look"
 
-# Tables of which a report about one group has the rows of its people, and those with rows for everyone and for groups.
-OF_PEOPLE = ("fits", "models", "trials_fitted", "trees", "failures", "pooled", "model_probabilities")
-OF_GROUPS = ("frequencies", "predictive", "predictive_summary")
-OF_ALL_GROUPS = ("frequency_differences",)
-OF_RECOVERY = ("recovery", "recovery_people", "truth", "confusion", "power", "sbc_summary")
+OF_RECOVERY = ("recovery", "recovery_people", "truth", "confusion", "power", "sbc_summary")  # tables of its study
 TRIALS = ["subject", "restart", "trial", "choice", "outcome", "feedback", "position", "group"]
 
 
@@ -61,20 +57,24 @@ class CohortData:
 
     def _read(self, name: str) -> pd.DataFrame:
         folder = self.recovery_folder if name in OF_RECOVERY else self.run.root
-        table = None if folder is None else read_if_there(folder / f"{name}.csv")
+        table = None if folder is None else _read_if_there(folder / f"{name}.csv")
         if table is None:
             return pd.DataFrame()
-        if not self.scope:
+        if not self.scope or name in OF_RECOVERY:
             return table
-        if name in OF_ALL_GROUPS:
+        return self._in_scope(name, table).reset_index(drop=True)
+
+    def _in_scope(self, name: str, table: pd.DataFrame) -> pd.DataFrame:
+        """Return the rows of a table that are about the people of the only group, or about all people."""
+        own = set(self.subjects["subject"])
+        if name == "exclusions":  # those who were left out have no group
+            return table[~table["subject"].isin(set(self.everyone["subject"]) - own)]
+        if name == "frequency_differences":  # of several groups
             return table[:0]
-        if name in OF_PEOPLE:
-            table = table[table["subject"].isin(set(self.subjects["subject"]))]
-        elif name in OF_GROUPS:  # a report about one group calls that one everyone
-            table = table[table["group"] == self.scope].assign(group=EVERYONE)
-        elif name == "exclusions":  # those who were left out have no group
-            table = table[~table["subject"].isin(set(self.everyone["subject"]) - set(self.subjects["subject"]))]
-        return table.reset_index(drop=True)
+        if "subject" in table:
+            return table[table["subject"].isin(own)]
+        # A report about one group calls that one everyone.
+        return table[table["group"] == self.scope].assign(group=EVERYONE) if "group" in table else table
 
     # --- What the run says about itself
 
@@ -111,8 +111,8 @@ class CohortData:
     @property
     def study(self) -> str:
         """What the study is called."""
-        fallback = named(self.identity, "protocol")
-        return str(self.protocol.get("title") or self.protocol.get("name") or fallback or "study")
+        names = (self.protocol.get("title"), self.protocol.get("name"), named(self.identity, "protocol"))
+        return str(next(filter(None, names), "study"))
 
     @property
     def title(self) -> str:
@@ -146,7 +146,7 @@ class CohortData:
 
     @cached_property
     def _covariates(self) -> pd.DataFrame:
-        table = read_if_there(self.run.root / "subjects.csv")
+        table = _read_if_there(self.run.root / "subjects.csv")
         if table is None:
             where = f"run {plain(str(self.run.root), limit=200)}, table subjects.csv"
             raise InputError([Problem(where, "no such file", "a run of holmes-fit fit")])
@@ -269,16 +269,12 @@ class CohortData:
     @cached_property
     def lead_model(self) -> str:
         """The best of the latent-cause models: the most frequent one, or without a comparison that of most evidence."""
-        fitted = self.main_models
-        if self.has("comparison"):
-            rows = self["comparison"]
-            rows = rows[rows["model"].isin(fitted)].dropna(subset=["frequency"])
-            if len(rows):
-                return str(rows.sort_values("frequency", ascending=False, kind="stable")["model"].iloc[0])
+        fitted, rows = self.main_models, self["comparison"]
+        rows = rows[rows["model"].isin(fitted)].dropna(subset=["frequency"]) if len(rows) else rows
+        if len(rows):
+            return str(rows.set_index("model")["frequency"].idxmax())
         sums = self.evidence.reindex(columns=fitted).sum().dropna()
-        if len(self.evidence) and len(sums):
-            return str(sums.idxmax())
-        return fitted[0] if fitted else ""
+        return str(sums.idxmax()) if len(self.evidence) and len(sums) else next(iter(fitted), "")
 
     @cached_property
     def warned(self) -> Mapping[str, tuple[str, ...]]:
@@ -330,6 +326,19 @@ def named(identity: Mapping[str, Any], part: str) -> str:
     """Return the name of a part of an identity, such as the protocol; empty where it has none."""
     found = identity.get(part)
     return str(found.get("name", "")) if isinstance(found, Mapping) else ""
+
+
+def _read_if_there(path: Path) -> pd.DataFrame | None:
+    """Read a table, or nothing if it is not there; texts that are not there are empty."""
+    if not path.is_file():
+        return None
+    # In a table that has no schema, such as that of covariates, names mean what they mean elsewhere.
+    text = () if path.name in tables() else {name for table in tables().values() for name in table.text}
+    try:
+        return read(path, text)
+    except (OSError, ValueError) as error:  # pandas' own errors are ValueErrors
+        where = f"table {plain(str(path), limit=200)}"
+        raise InputError([Problem(where, plain(str(error), limit=200), "a table as it was written")]) from error
 
 
 def _read_json(path: Path) -> Mapping[str, Any]:

@@ -15,7 +15,7 @@ from holmes_fit._support.errors import Problems, Quoted, check_kind, plain
 from holmes_fit.reporting.blocks import About, Section, Text
 from holmes_fit.reporting.drawing import write_figures
 from holmes_fit.reporting.engine import RC, pdf_of
-from holmes_fit.reporting.registry import PAGES, figures_of
+from holmes_fit.reporting.registry import PAGES
 from holmes_fit.reporting.run_data import CohortData, read_data
 from holmes_fit.reporting.settings import Settings, check_pages, load_settings
 from holmes_fit.reporting.style import use_style
@@ -140,7 +140,7 @@ def _write(path: Path, data: CohortData, chosen: Sequence[str], figures: Path | 
         pdf = pdf_of(sections, _about(data), data.run.manifest.begun)
         with written_whole(path) as temporary:
             temporary.write_bytes(pdf)
-        return [] if figures is None else write_figures(figures, figures_of(data, chosen), sections)
+        return [] if figures is None else write_figures(figures, sections)
 
 
 def sections_of(data: CohortData, chosen: Sequence[str]) -> list[Section]:

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.ticker import AutoLocator, FuncFormatter, MaxNLocator, NullLocator
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, logit
 
 from holmes_fit.reporting.style import RULE
 from holmes_fit.reporting.text import number, printable, short_names, width_of
@@ -30,40 +31,30 @@ def to_scale(values: ArrayLike, scale: str) -> Array:
     """Map natural values onto the scale of a parameter: log, logit, or as they are."""
     given = np.asarray(values, dtype=np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
-        if scale == "log":
-            return np.log(given)
-        return np.log(given) - np.log1p(-given) if scale == "logit" else given
+        return np.log(given) if scale == "log" else np.asarray(logit(given)) if scale == "logit" else given
 
 
 def from_scale(values: ArrayLike, scale: str) -> Array:
     """Map values on the scale of a parameter back onto natural ones."""
     given = np.asarray(values, dtype=np.float64)
-    if scale == "log":
-        return np.exp(given)
-    return 1 / (1 + np.exp(-given)) if scale == "logit" else given
+    return np.exp(given) if scale == "log" else np.asarray(expit(given)) if scale == "logit" else given
 
 
 def natural_ticks(ax: Axes, scale: str, axis: str = "y", most: int = 6) -> Axes:
     """Label an axis that is drawn on the scale of a parameter with natural values."""
     if scale not in ("log", "logit"):
         return ax
-    low, high = ax.get_ylim() if axis == "y" else ax.get_xlim()
-    candidates = NICE if scale == "log" else NICE_SHARES
-    inside = [value for value in candidates if low <= to_scale(value, scale) <= high]
-    if len(inside) < FEWEST_TICKS:
-        inside = [value for value in FINER if low <= to_scale(value, scale) <= high]
-    if len(inside) < FEWEST_TICKS:  # on so short a stretch, scales are as good as straight
-        ends = from_scale((low, high), scale)
-        inside = [
-            value for value in MaxNLocator(most - 1, steps=ROUND).tick_values(*ends) if ends[0] <= value <= ends[1]
-        ]
+    low, high = from_scale(ax.get_ylim() if axis == "y" else ax.get_xlim(), scale)
+    straight = MaxNLocator(most - 1, steps=ROUND).tick_values(low, high)  # good enough on a short stretch
+    inside: list[float] = []
+    for candidates in (NICE if scale == "log" else NICE_SHARES, FINER, straight):
+        inside = [float(value) for value in candidates if low <= value <= high]
+        if len(inside) >= FEWEST_TICKS:
+            break
     if scale == "log" and len(inside) > most:
-        decades = [
-            value for value in inside if np.isclose(np.log10(value) % 1, 0) or np.isclose(np.log10(value) % 1, 1)
-        ]
+        decades = [value for value in inside if np.isclose(np.log10(value) % 1, (0, 1)).any()]
         inside = decades if len(decades) >= 3 else inside
-    step = max(1, -(-len(inside) // most))
-    kept = inside[::step]
+    kept = inside[:: max(1, -(-len(inside) // most))]
     which = ax.yaxis if axis == "y" else ax.xaxis
     which.set_ticks([float(to_scale(value, scale)) for value in kept], [_plain(value) for value in kept])
     which.set_minor_locator(NullLocator())
@@ -86,40 +77,33 @@ def percent_axis(ax: Axes, axis: str = "y") -> Axes:
 def people_axis(ax: Axes, names: Sequence[str], width: float) -> Axes:
     """Name the people along the x axis, where their names fit; count them where they do not."""
     ax.set_xlim(-0.7, len(names) - 0.3)
-    labels = _labels(names, width)
+    labels, is_turned = _labels(names, width)
     if labels:
-        turned = _are_turned(labels, width)
-        ax.set_xticks(range(len(names)), labels, rotation=90 if turned else 0, fontsize=NAME, parse_math=False)
+        ax.set_xticks(range(len(names)), labels, rotation=90 if is_turned else 0, fontsize=NAME, parse_math=False)
         ax.tick_params(axis="x", length=0, pad=2)
-    else:
-        ax.set_xticks(_counts(len(names)), [str(place + 1) for place in _counts(len(names))])
-        ax.set_xlabel(f"{len(names)} people")
+        return ax
+    step = next(step for step in (10, 20, 50, 100, 200, 500, 1000, 10**9) if len(names) / step <= 12)
+    places = [0, *range(step - 1, len(names), step)]
+    ax.set_xticks(places, [str(place + 1) for place in places])
+    ax.set_xlabel(f"{len(names)} people")
     return ax
 
 
 def people_axis_height(names: Sequence[str], width: float) -> float:
     """Return how many points of height :func:`people_axis` takes, more than for one line."""
-    labels = _labels(names, width)
+    labels, is_turned = _labels(names, width)
     if not labels:
         return NAME * 2
-    return max(width_of(label, NAME) for label in labels) if _are_turned(labels, width) else 0.0
+    return max(width_of(label, NAME) for label in labels) if is_turned else 0.0
 
 
-def _labels(names: Sequence[str], width: float) -> list[str]:
-    """Return short names, or nothing where they do not fit."""
-    if len(names) * (NAME + 1.3) > width:
-        return []
+def _labels(names: Sequence[str], width: float) -> tuple[list[str], bool]:
+    """Return short names, none where they do not fit, and whether they have to be turned."""
+    if not names or len(names) * (NAME + 1.3) > width:
+        return [], False
     short = short_names(names, NAME, NAME_LENGTH)
-    return [short[name] for name in names]
-
-
-def _are_turned(labels: Sequence[str], width: float) -> bool:
-    return max((width_of(label, NAME) for label in labels), default=0.0) + 3 > width / max(1, len(labels))
-
-
-def _counts(n: int) -> list[int]:
-    step = next(step for step in (10, 20, 50, 100, 200, 500, 1000, 10**9) if n / step <= 12)
-    return [0, *range(step - 1, n, step)]
+    labels = [short[name] for name in names]
+    return labels, max(width_of(label, NAME) for label in labels) + 3 > width / len(labels)
 
 
 def spread_out(values: Sequence[float], least: float, low: float = -np.inf, high: float = np.inf) -> list[float]:
@@ -177,10 +161,7 @@ def beside(ax: Axes, text: str, x: float, y: float, color: str, **style: Any) ->
 def reference(ax: Axes, value: float, axis: str = "y", **options: Any) -> Axes:
     """Draw a thin line behind everything, such as at chance."""
     style = {"color": RULE, "linewidth": 0.8, "zorder": 0.5, **options}
-    if axis == "y":
-        ax.axhline(value, **style)
-    else:
-        ax.axvline(value, **style)
+    (ax.axhline if axis == "y" else ax.axvline)(value, **style)
     return ax
 
 

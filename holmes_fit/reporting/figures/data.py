@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -72,10 +73,9 @@ def draw_strip(
         reference(ax, line, linestyle=(0, (4, 3)))
     level = STRIP / (len(names) + 0.2) - 5  # from name to name, without a gap
     turned = level < TURNED and any(width_of(printable(name), 7.5) > level for name in names)
+    style: dict[str, Any] = {"rotation": 40, "ha": "right"} if turned else {}
     labels = [shortened(name, 7.5, TURNED if turned else level) for name in names]
-    ax.set_xticks(
-        range(len(names)), labels, parse_math=False, rotation=40 if turned else 0, ha="right" if turned else "center"
-    )
+    ax.set_xticks(range(len(names)), labels, parse_math=False, **style)
     ax.tick_params(axis="x", length=0)
     ax.set_xlim(-0.6, len(names) - 0.4 + 0.2)
     if percent:  # no share is below 0, and where all are alike there is no range to go by

@@ -5,8 +5,9 @@ The report draws them, and so do studies of recovery and of planning in folders 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from itertools import product
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -14,22 +15,12 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, to_hex
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
-from numpy.typing import NDArray
 from scipy.stats import binom
 
 from holmes_fit._support.numbers import share
 from holmes_fit._support.uniformity import binned, bins_for, ecdf_band
-from holmes_fit.reporting.figures.axes import (
-    LABEL,
-    Array,
-    end_labels,
-    jitter,
-    mixed,
-    natural_ticks,
-    percent_axis,
-    reference,
-    to_scale,
-)
+from holmes_fit.reporting.figures import axes
+from holmes_fit.reporting.figures.axes import LABEL, Array, to_scale
 from holmes_fit.reporting.names import Words
 from holmes_fit.reporting.style import HOLMES, INK, PALE
 from holmes_fit.reporting.text import fixed, shortened, width_of
@@ -50,10 +41,13 @@ LINES = ("-", "--", "-.", ":")
 
 def draw_recovery(ax: Axes, rows: pd.DataFrame, estimator: str, color: str, note: str = "") -> Axes:
     """Draw estimates of simulated people against the truth, with 95% intervals; open points' intervals miss it."""
-    scale = str(rows["scale"].iloc[0])
+    scale, is_covered = str(rows["scale"].iloc[0]), np.ones(len(rows), dtype=np.bool_)
     truth, estimate = (rows[f"{name}_on_scale"].to_numpy(dtype=np.float64) for name in ("truth", estimator))
-    lower, upper, is_covered = _intervals(rows, estimator, estimate, scale)
-    across, up = _limits(truth), _limits(np.concatenate([truth, lower, upper]))
+    lower = upper = estimate
+    if estimator in INTERVALS:
+        low, high, covered = INTERVALS[estimator]
+        lower, upper, is_covered = to_scale(rows[low], scale), to_scale(rows[high], scale), rows[covered].to_numpy(bool)
+    across, (low_end, high_end) = _limits(truth), _limits(np.concatenate([truth, lower, upper]))
     ax.plot(across, across, color="#9a9a9a", linewidth=0.8, zorder=1)
     for shown, alpha, line in ((is_covered, 0.3, "-"), (~is_covered, 0.8, ":")):
         ends = truth[shown], lower[shown], upper[shown]
@@ -63,23 +57,12 @@ def draw_recovery(ax: Axes, rows: pd.DataFrame, estimator: str, color: str, note
     ax.plot(truth[is_covered], estimate[is_covered], markersize=size, markeredgewidth=0, **points)
     ax.plot(truth[~is_covered], estimate[~is_covered], markersize=size + 0.3, markerfacecolor="white", **points)
     ax.set_xlim(*across)
-    ax.set_ylim(up[0], up[1] + (LANE * (up[1] - up[0]) if note else 0))
-    natural_ticks(ax, scale, "x", most=3)
-    natural_ticks(ax, scale, "y", most=3)
+    ax.set_ylim(low_end, high_end + (LANE * (high_end - low_end) if note else 0))
+    axes.natural_ticks(ax, scale, "x", most=3)
+    axes.natural_ticks(ax, scale, "y", most=3)
     ax.tick_params(labelsize=7)
     ax.text(0.03, 1.0, note, transform=ax.transAxes, va="top", fontsize=7, color=INK)
     return ax
-
-
-def _intervals(
-    rows: pd.DataFrame, estimator: str, estimate: Array, scale: str
-) -> tuple[Array, Array, NDArray[np.bool_]]:
-    """Return the ends of the intervals on the scale of the parameter, and which of them hold the truth."""
-    if estimator not in INTERVALS:
-        return estimate, estimate, np.ones(len(rows), dtype=np.bool_)
-    low, high, covered = INTERVALS[estimator]
-    ends = [to_scale(rows[name].to_numpy(dtype=np.float64), scale) for name in (low, high)]
-    return ends[0], ends[1], rows[covered].to_numpy(dtype=np.bool_)
 
 
 def _limits(values: Array) -> tuple[float, float]:
@@ -92,12 +75,8 @@ def _limits(values: Array) -> tuple[float, float]:
 def correlation_note(rows: pd.DataFrame, estimator: str) -> str:
     """Return what is written into a panel of recovery: correlation and coverage, from ``recovery.csv``."""
     own = rows[rows["estimator"] == estimator].set_index("measure")["value"]
-    told = []
-    if "correlation" in own.index:
-        told.append(f"r = {fixed(own['correlation'])}")
-    if "coverage" in own.index:
-        told.append(f"{share(own['coverage'])} covered")
-    return "\n".join(told)
+    told = [f"r = {fixed(own['correlation'])}"] if "correlation" in own.index else []
+    return "\n".join([*told, *([f"{share(own['coverage'])} covered"] if "coverage" in own.index else [])])
 
 
 def draw_measure(ax: Axes, recovery: pd.DataFrame, measure: str, model: str, words: Words) -> Axes:
@@ -108,21 +87,19 @@ def draw_measure(ax: Axes, recovery: pd.DataFrame, measure: str, model: str, wor
     color = words.color(model)
     for place, estimator in enumerate(estimators):
         own = rows[rows["estimator"] == estimator].set_index("parameter").reindex(parameters)
-        value = own["value"].to_numpy(dtype=np.float64)
-        ax.errorbar(
-            np.arange(len(parameters)) + 0.16 * (place - (len(estimators) - 1) / 2),
-            value,
-            np.abs(np.stack([own["lower"], own["upper"]]).astype(np.float64) - value),
-            fmt=MARKERS[estimator],
-            color=color,
-            markerfacecolor=color if estimator in FILLED else "white",
-            markersize=4,
-            linewidth=0.9,
-            label=estimator,
-        )
+        x = np.arange(len(parameters)) + 0.16 * (place - (len(estimators) - 1) / 2)
+        filled = color if estimator in FILLED else "white"
+        style: dict[str, Any] = {"markerfacecolor": filled, "markersize": 4, "linewidth": 0.9, "label": estimator}
+        ax.errorbar(x, *_bars(own, "value"), fmt=MARKERS[estimator], color=color, **style)
     ax.set_xticks(range(len(parameters)), [words.parameter(name) for name in parameters], parse_math=False)
     ax.set_xlim(-0.6, max(len(parameters), 1) - 0.4)
     return ax
+
+
+def _bars(rows: pd.DataFrame, value: str, lower: str = "lower", upper: str = "upper") -> tuple[Array, Array]:
+    """Return values, and how far their intervals reach down and up from them."""
+    values, ends = rows[value].to_numpy(dtype=np.float64), rows[[lower, upper]].to_numpy(dtype=np.float64).T
+    return values, np.abs(ends - values)
 
 
 def draw_coverage(ax: Axes, recovery: pd.DataFrame, model: str, words: Words) -> Axes:
@@ -133,7 +110,7 @@ def draw_coverage(ax: Axes, recovery: pd.DataFrame, model: str, words: Words) ->
         ax.axhspan(*(float(end) / n for end in binom.interval(0.99, n, 0.95)), color=PALE, zorder=0)
     ax.axhline(0.95, color=INK, linewidth=0.7)
     draw_measure(ax, recovery, "coverage", model, words)
-    ax.set_ylim(min(0.75, float(rows["lower"].min()) - 0.03 if len(rows) else 0.75), 1.01)
+    ax.set_ylim(min([0.75, *(rows["lower"].dropna() - 0.03)]), 1.01)
     return ax
 
 
@@ -146,36 +123,57 @@ def draw_information(ax: Axes, ratios: pd.DataFrame, parameters: Sequence[str], 
         if not len(values):
             continue
         size = float(np.clip(24 / np.sqrt(max(1, len(values) / 10)), 4, 22))
-        ax.scatter(place + jitter(values, 0.3), values, s=size, color=color, alpha=0.4, linewidth=0)
+        ax.scatter(place + axes.jitter(values, 0.3), values, s=size, color=color, alpha=0.4, linewidth=0)
         middle = float(np.median(values))
         ax.hlines(middle, place - 0.32, place + 0.32, color=INK, linewidth=1.6, zorder=3)
         labels[place] += f"\n{share(middle)}"  # below the points, where it lies over none of them
-    reference(ax, 1.0, linestyle=(0, (4, 3)), color="#777777")
+    axes.reference(ax, 1.0, linestyle=(0, (4, 3)), color="#777777")
     ax.set_xticks(range(len(parameters)), labels, parse_math=False)
     ax.set_xlim(-0.6, len(parameters) - 0.4)
     ax.set_ylim(0, max(1.1, float(ratios["ratio"].max()) * 1.05 if len(ratios) else 1.1))
     ax.tick_params(axis="x", length=0)
-    return percent_axis(ax)
+    return axes.percent_axis(ax)
 
 
 def draw_interval_shares(ax: Axes, plan: pd.DataFrame, color: str, words: Words) -> Axes:
     """Draw what is left of the prior's 95% interval after one person's trials, by their number."""
-    rows = plan.drop_duplicates(["trials", "parameter"])
-    lengths = sorted(rows["trials"].unique())
-    ends = []
+    rows, lines = plan.drop_duplicates(["trials", "parameter"]), []
     for place, parameter in enumerate(dict.fromkeys(rows["parameter"])):
         own = rows[rows["parameter"] == parameter].sort_values("trials")
-        left = own["interval_share"].to_numpy(dtype=np.float64)
-        bars = np.abs(np.stack([own["interval_share_lower"], own["interval_share_upper"]]).astype(np.float64) - left)
-        style: dict[str, Any] = {"linestyle": LINES[place % len(LINES)], "marker": "os^D"[place % 4], "markersize": 3.5}
-        ax.errorbar(own["trials"], left, bars, color=color, linewidth=1.1, elinewidth=0.6, capsize=0, **style)
-        ends.append((1.1 * lengths[-1], float(left[-1]), words.parameter(parameter), color))
-    reference(ax, 1.0)
+        y, bars = _bars(own, "interval_share", "interval_share_lower", "interval_share_upper")
+        style = {"linestyle": LINES[place % len(LINES)], "marker": "os^D"[place % 4]}
+        x = own["trials"].to_numpy(dtype=np.float64)
+        lines.append(Line(x, y, bars, float(y[-1]), words.parameter(parameter), color, style))
+    axes.reference(ax, 1.0)
     ax.set_ylim(0, max(1.08, float(rows["interval_share_upper"].max()) + 0.04))
-    doublings(ax, lengths)
-    ax.set_xlabel("trials")
-    percent_axis(ax)
-    return end_labels(ax, ends)
+    return _draw_lines(ax, lines, sorted(rows["trials"].unique()), "trials")
+
+
+class Line(NamedTuple):
+    """A line over sizes of a study, with the intervals of its points, and its name at its end."""
+
+    x: Array
+    y: Array
+    bars: Array
+    end: float  # where its name is
+    label: str
+    color: str
+    style: Mapping[str, Any]
+
+
+def _draw_lines(ax: Axes, lines: Sequence[Line], sizes: Sequence[float], what: str) -> Axes:
+    """Draw shares over sizes that are shown exactly, doublings being equally far apart."""
+    for line in lines:
+        style = {"markersize": 3.5, "linewidth": 1.1, "elinewidth": 0.6, "capsize": 0, **line.style}
+        ax.errorbar(line.x, line.y, line.bars, color=line.color, **style)
+    ax.set_xscale("log")
+    ax.xaxis.set_major_locator(FixedLocator(list(sizes)))
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda at, _: f"{at:g}"))
+    ax.set_xlim(min(sizes) / 1.2, max(sizes) * 1.2)
+    ax.set_xlabel(what)
+    axes.percent_axis(ax)
+    return axes.end_labels(ax, [(1.1 * sizes[-1], line.end, line.label, line.color) for line in lines])
 
 
 # --- models
@@ -183,13 +181,13 @@ def draw_interval_shares(ax: Axes, plan: pd.DataFrame, color: str, words: Words)
 
 def draw_confusion(ax: Axes, rows: pd.DataFrame, models: Sequence[str], words: Words, column: str = "share") -> Axes:
     """Draw which model is chosen for people who were simulated from each."""
-    for down, truth in enumerate(models):
-        for across, chosen in enumerate(models):
-            own = rows[(rows["truth"] == truth) & (rows["chosen"] == chosen)]
-            if len(own):
-                details = _details(own.iloc[0], column) if len(models) <= MOST_DETAILED else ""
-                _cell(ax, across, down, float(own[column].iloc[0]), details)
-    labels = [_broken(shortened(words.label(model), LABEL, 74)) for model in models]
+    cells = {(row["truth"], row["chosen"]): row for row in rows.to_dict("records")}
+    for (down, truth), (across, chosen) in product(enumerate(models), repeat=2):
+        if row := cells.get((truth, chosen)):
+            _cell(ax, across, down, float(row[column]), _details(row, column) if len(models) <= MOST_DETAILED else "")
+    # After a dash or a comma, a new line begins.
+    names = [shortened(words.label(model), LABEL, 74) for model in models]
+    labels = [name.replace("–", "–\n").replace(", ", ",\n") for name in names]
     widest = max(width_of(line, LABEL) for label in labels for line in label.split("\n"))
     turned = widest * len(models) > 120
     ax.set_xticks(range(len(models)), labels, rotation=30 if turned else 0, ha="right" if turned else "center")
@@ -211,58 +209,30 @@ def _cell(ax: Axes, x: float, y: float, value: float, details: str) -> None:
         return
     ax.add_patch(Rectangle(place, 0.96, 0.96, facecolor=SHARES(min(1.0, value)), edgecolor="none"))
     style: dict[str, Any] = {"ha": "center", "color": "white" if value > 0.55 else INK}
-    ax.text(
-        x,
-        y - 0.13 if details else y,
-        share(value),
-        va="bottom" if details else "center",
-        fontsize=9,
-        weight="bold",
-        **style,
-    )
+    up, edge = (0.13, "bottom") if details else (0.0, "center")
+    ax.text(x, y - up, share(value), va=edge, fontsize=9, weight="bold", **style)
     ax.text(x, y - 0.09, details, va="top", fontsize=7, **style)
 
 
-def _details(row: pd.Series, column: str) -> str:
+def _details(row: Mapping[Hashable, Any], column: str) -> str:
     if column == "inversion":
         return f"{100 * row['inversion_lower']:.0f}–{100 * row['inversion_upper']:.0f}%"
     return f"{row['count']:.0f} of {row['n']:.0f}\n{100 * row['lower']:.0f}–{100 * row['upper']:.0f}%"
 
 
-def _broken(label: str) -> str:
-    """Return a name in lines: after a dash or a comma, a new one begins."""
-    return label.replace("–", "–\n").replace(", ", ",\n")
-
-
 def draw_power(ax: Axes, table: pd.DataFrame, by: str, name: Callable[[float], str], color: str = HOLMES) -> Axes:
     """Draw how often a study finds that a model is the more frequent one, by its size, with 95% intervals."""
-    values, sizes = sorted(table[by].unique()), sorted(table["group_size"].unique())
-    ends = []
+    values, lines = sorted(table[by].unique()), []
     for place, value in enumerate(values):
         own = table[table[by] == value].sort_values("group_size")
-        shade = to_hex(mixed(color, 0.25 + 0.75 * (place + 1) / len(values)))
+        shade = to_hex(axes.mixed(color, 0.25 + 0.75 * (place + 1) / len(values)))
         x = own["group_size"].to_numpy(dtype=np.float64) * DODGE ** (place - (len(values) - 1) / 2)
-        power = own["power"].to_numpy(dtype=np.float64)
-        bars = np.abs(np.stack([own["lower"], own["upper"]]).astype(np.float64) - power)
-        ax.errorbar(x, power, bars, color=shade, marker="o", markersize=3.5, linewidth=1.1, elinewidth=0.6, capsize=0)
-        # Lines that end alike are named in their order.
-        ends.append((1.1 * sizes[-1], round(float(power[-1]), 2), name(value), shade))
+        y, bars = _bars(own, "power")
+        end = round(float(y[-1]), 2)  # lines that end alike are named in their order
+        lines.append(Line(x, y, bars, end, name(value), shade, {"marker": "o"}))
     ax.set_ylim(0, 1.03)
-    doublings(ax, sizes)
-    ax.set_xlabel("people")
-    reference(ax, 0.8, linestyle=(0, (4, 3)))
-    percent_axis(ax)
-    return end_labels(ax, ends)
-
-
-def doublings(ax: Axes, values: Sequence[float]) -> Axes:
-    """Let the x axis show exactly these values, doublings being equally far apart."""
-    ax.set_xscale("log")
-    ax.xaxis.set_major_locator(FixedLocator(list(values)))
-    ax.xaxis.set_minor_locator(NullLocator())
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda at, _: f"{at:g}"))
-    ax.set_xlim(min(values) / 1.2, max(values) * 1.2)
-    return ax
+    axes.reference(ax, 0.8, linestyle=(0, (4, 3)))
+    return _draw_lines(ax, lines, sorted(table["group_size"].unique()), "people")
 
 
 # --- calibration

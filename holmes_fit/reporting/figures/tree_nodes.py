@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -55,80 +56,62 @@ class Node:
 
 @dataclass(frozen=True)
 class _Nodes:
-    """The columns of a tree's table, and where the children of each node are."""
+    """A tree's table with a row for each node, where the children of each are, and what all trials are like."""
 
+    rows: list[dict[Any, Any]]
+    rates: NDArray[np.float64]  # of the cues, row by row
     cues: tuple[str, ...]
-    node: NDArray[np.int64]
-    visits: NDArray[np.float64]
-    ends: NDArray[np.float64]
-    outcome_rate: NDArray[np.float64]
-    rates: NDArray[np.float64]  # of the cues
-    children: dict[int, list[int]]
+    children: Mapping[Any, Any]  # rows, by the number of the node above them
     everywhere: NDArray[np.float64]  # rates of the cues over all trials
     n_trials: int
     least_share: float
 
     def tree(self, place: int, above: NDArray[np.float64], level: int) -> Node:
         """Return the node in a row of the table, with everything below it."""
-        number, visits = int(self.node[place]), float(self.visits[place])
-        large, small = self.split(number)
+        row, rates = self.rows[place], self.rates[place]
+        large, n_others, other_visits = self.split(row["node"])
         is_last = level + 1 == MOST_LEVELS
-        kept = () if is_last else tuple(self.tree(child, self.rates[place], level + 1) for child in large)
-        others = [] if is_last else small
         return Node(
-            cues=defining_cues(self.rates[place], above, self.cues),
-            all_cues=defining_cues(self.rates[place], self.everywhere, self.cues),
-            visits=visits,
-            ends=float(self.ends[place]),
-            share=min(1.0, visits / self.n_trials),
-            outcome_rate=float(self.outcome_rate[place]),
-            children=kept,
-            n_others=len(others),
-            other_visits=float(self.visits[others].sum()),
+            cues=defining_cues(rates, above, self.cues),
+            all_cues=defining_cues(rates, self.everywhere, self.cues),
+            visits=row["visits"],
+            ends=row["leaf_visits"],
+            share=min(1.0, row["visits"] / self.n_trials),
+            outcome_rate=row["outcome_rate"],
+            children=() if is_last else tuple(self.tree(child, rates, level + 1) for child in large),
+            n_others=0 if is_last else n_others,
+            other_visits=0.0 if is_last else other_visits,
             is_cut=is_last and bool(large),
         )
 
-    def split(self, number: int) -> tuple[list[int], list[int]]:
-        """Return where the children of a node are, the largest first: those drawn alone, and those drawn together."""
-        places = sorted(self.children.get(number, []), key=lambda place: -self.visits[place])
+    def split(self, number: float) -> tuple[list[int], int, float]:
+        """Return the children of a node to be drawn alone, the largest first; how many others, and their visits."""
+        places = sorted(self.children.get(number, ()), key=lambda place: -self.rows[place]["visits"])
         least = self.least_share * self.n_trials
-        large = [place for place in places if self.visits[place] >= least]
-        small = places[len(large) :]
-        return large, small if self.visits[small].sum() >= least else []
+        large = [place for place in places if self.rows[place]["visits"] >= least]
+        small = [self.rows[place]["visits"] for place in places[len(large) :]]
+        return (large, len(small), sum(small)) if sum(small) >= least else (large, 0, 0.0)
 
 
 def root_of(rows: pd.DataFrame, cues: Sequence[str], n_trials: int, least_share: float = LEAST_SHARE) -> Node:
     """Return all trials of one learner, with the tree below them."""
-    numbers = {name: rows[name].to_numpy(dtype=np.float64) for name in ("visits", "leaf_visits", "outcome_rate")}
-    rates = np.column_stack([np.zeros((len(rows), 0)), *(pd.to_numeric(rows[cue]) for cue in cues)])
-    is_top = rows["level"].to_numpy() == 0
-    weights = numbers["visits"][is_top]
-    children: dict[int, list[int]] = {}
-    for place, parent in enumerate(rows["parent"]):
-        children.setdefault(int(parent), []).append(place)
-    nodes = _Nodes(
-        cues=tuple(cues),
-        node=rows["node"].to_numpy(dtype=np.int64),
-        visits=numbers["visits"],
-        ends=numbers["leaf_visits"],
-        outcome_rate=numbers["outcome_rate"],
-        rates=rates,
-        children=children,
-        everywhere=weights @ rates[is_top] / weights.sum(),
-        n_trials=n_trials,
-        least_share=least_share,
-    )
-    large, small = nodes.split(int(rows["parent"].to_numpy()[is_top][0]))
+    table = rows[["node", "parent", "level", "visits", "leaf_visits", "outcome_rate"]].astype(np.float64)
+    rates = rows[list(cues)].to_numpy(dtype=np.float64)
+    top = table["level"].to_numpy() == 0
+    everywhere = np.average(rates[top], axis=0, weights=table["visits"].to_numpy()[top])
+    children = table.groupby("parent").indices
+    nodes = _Nodes(table.to_dict("records"), rates, tuple(cues), children, everywhere, n_trials, least_share)
+    large, n_others, other_visits = nodes.split(float(table["parent"].to_numpy()[top][0]))
     return Node(
         cues=(),
         all_cues=(),
-        visits=nodes.n_trials,
+        visits=n_trials,
         ends=0.0,
         share=1.0,
         outcome_rate=np.nan,
-        children=tuple(nodes.tree(place, nodes.everywhere, 0) for place in large),
-        n_others=len(small),
-        other_visits=float(nodes.visits[small].sum()),
+        children=tuple(nodes.tree(place, everywhere, 0) for place in large),
+        n_others=n_others,
+        other_visits=other_visits,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -171,11 +172,8 @@ def _draw_branches(ax: Axes, x: float, y: float, placed: _Placed) -> None:
         return
     bar = y - 0.5 * LEVEL_SPACE
     ends = [x + child.offset for child in placed.below]
-    lines = [
-        [(x, y), (x, bar)],
-        [(min(ends), bar), (max(ends), bar)],
-        *([(end, bar), (end, y - LEVEL_SPACE)] for end in ends),
-    ]
+    lines = [[(x, y), (x, bar)], [(min(ends), bar), (max(ends), bar)]]
+    lines += [[(end, bar), (end, y - LEVEL_SPACE)] for end in ends]
     ax.add_collection(LineCollection(lines, colors=RULE, linewidths=1.0, zorder=1), autolim=False)
 
 
@@ -190,19 +188,13 @@ def _draw_node(ax: Axes, x: float, y: float, placed: _Placed) -> None:
         ax.plot(x, y, "o", markersize=2 * radius, color=color, markeredgecolor=INK, markeredgewidth=0.6, zorder=2)
         if radius >= ROOMY and np.isfinite(node.outcome_rate):
             ax.text(x, y, share(node.outcome_rate), fontsize=SIZE, ha="center", va="center_baseline")
-    is_above = bool(placed.below)
-    place = (x + radius + 3, y) if is_above else (x, y - radius - 2)
-    ax.text(
-        *place,
-        "\n".join(placed.lines),
-        fontsize=SIZE,
-        color=INK if node is not None else "#666666",
-        ha="left" if is_above else "center",
-        va="center" if is_above else "top",
-        linespacing=1.1,
-        parse_math=False,
-        clip_on=False,
-    )
+    style: dict[str, Any] = {"fontsize": SIZE, "linespacing": 1.1, "parse_math": False, "clip_on": False}
+    style["color"] = INK if node is not None else "#666666"
+    text = "\n".join(placed.lines)
+    if placed.below:
+        ax.text(x + radius + 3, y, text, ha="left", va="center", **style)
+    else:
+        ax.text(x, y - radius - 2, text, ha="center", va="top", **style)
 
 
 def draw_tree_key(ax: Axes) -> Axes:

@@ -11,14 +11,13 @@ from pathlib import PurePosixPath, PureWindowsPath
 import pandas as pd
 
 from holmes_fit._support.numbers import share
-from holmes_fit.reporting.blocks import Block, Section, Table, Text, numbers, texts
+from holmes_fit.reporting.blocks import Block, Table, Text, numbers, texts
 from holmes_fit.reporting.names import Words
 from holmes_fit.reporting.page import Page
 from holmes_fit.reporting.run_data import CohortData, named
 from holmes_fit.reporting.sections.data import exclusion_table
 from holmes_fit.reporting.text import fixed, number, people, printable, whole
 
-TITLE = "Appendix"
 TABLE = 7.0  # size of the letters in long tables
 FINDING = "Everyone's estimates, the diagnostics behind them, and where all of it came from."
 WORDS = (
@@ -31,17 +30,32 @@ NUMBER = re.compile(r"\d+(?:\.\d+)?")
 PEOPLE_OF_A_ROW = 1200  # letters: longer lists of names go on in another row, which may stand on another page
 
 
-def section(data: CohortData) -> Section:
-    """Return the pages."""
-    blocks = [
-        *(block for model in data.model_names for block in _estimates(data, model)),
-        *(block for model in data.model_names for block in _diagnostics(data, model)),
-        *_warnings(data),
-        *_failures(data),
-        *_exclusions(data),
-        *_provenance(data),
-    ]
-    return Section(TITLE, [Text(FINDING, "finding"), Text(WORDS), *blocks])
+def _blocks(data: CohortData) -> Iterator[Block]:
+    yield Text(FINDING, "finding")
+    yield Text(WORDS)
+    for model in data.model_names:
+        yield from _estimates(data, model)
+    for model in data.model_names:
+        if len(rows := data.of_model("models", model)):
+            yield from _diagnostics(data, model, rows)
+    if data.warned:
+        yield Text(f"Warnings about {people(len(data.warned))}", "heading")
+        yield Table(texts("model", "warning", "people"), list(warning_rows(data.warned, data.words)), size=TABLE)
+    yield Text("Failures", "heading")
+    if data.has("failures"):
+        failures = data["failures"].to_dict("records")
+        told = [[row["subject"], data.words.label(row["model"]), row["reason"]] for row in failures]
+        yield Table(texts("person", "model", "reason"), told, size=TABLE)
+    else:
+        yield Text("Everyone was fitted with every model.")
+    if data.has("exclusions"):
+        yield Text("Exclusions", "heading")
+        yield exclusion_table(data, size=TABLE)
+    yield Text("Provenance", "heading")
+    facts = [[name, value] for name, value in _provenance(data).items() if value]
+    yield Table(texts("what", "value"), facts, size=TABLE)
+    yield Text("Files that this report was made from", "heading")
+    yield Table(texts("file", "SHA-256"), data.files, size=TABLE)
 
 
 def _estimates(data: CohortData, model: str) -> Iterator[Block]:
@@ -73,10 +87,7 @@ def _by_person(rows: pd.DataFrame) -> dict[str, dict[str, str]]:
     return found
 
 
-def _diagnostics(data: CohortData, model: str) -> Iterator[Block]:
-    rows = data.of_model("models", model)
-    if not len(rows):
-        return
+def _diagnostics(data: CohortData, model: str, rows: pd.DataFrame) -> Iterator[Block]:
     order = {str(name): place for place, name in enumerate(data.subjects["subject"])}
     rows = rows.sort_values("subject", key=lambda names: names.map(order), kind="stable")
     cells = []
@@ -90,12 +101,6 @@ def _diagnostics(data: CohortData, model: str) -> Iterator[Block]:
     yield Table([*texts("person"), *numbers(*FITS, *NOISE)], cells, _marked(data, model, list(rows["subject"])), TABLE)
 
 
-def _warnings(data: CohortData) -> Iterator[Block]:
-    if data.warned:
-        yield Text(f"Warnings about {people(len(data.warned))}", "heading")
-        yield Table(texts("model", "warning", "people"), list(warning_rows(data.warned, data.words)), size=TABLE)
-
-
 def warning_rows(warned: Mapping[str, Sequence[str]], words: Words) -> Iterator[list[str]]:
     """Give model, warning and people: once for warnings that differ in their numbers only, as many people share one."""
     alike: dict[tuple[str, str], list[tuple[str, str]]] = {}
@@ -105,14 +110,10 @@ def warning_rows(warned: Mapping[str, Sequence[str]], words: Words) -> Iterator[
             alike.setdefault((model, NUMBER.sub("#", what)), []).append((subject, what))
     for (model, _), found in alike.items():
         subjects, whats = zip(*found, strict=True)
-        first, *others = _in_rows(subjects)
+        names = ", ".join(map(printable, subjects))
+        first, *others = textwrap.wrap(names, PEOPLE_OF_A_ROW, break_long_words=False, break_on_hyphens=False)
         yield [words.label(model), with_ranges(whats), first]
         yield from (["", "", names] for names in others)
-
-
-def _in_rows(subjects: Sequence[str]) -> list[str]:
-    names = ", ".join(map(printable, subjects))
-    return textwrap.wrap(names, PEOPLE_OF_A_ROW, break_long_words=False, break_on_hyphens=False)
 
 
 def with_ranges(alike: Sequence[str]) -> str:
@@ -126,43 +127,23 @@ def with_ranges(alike: Sequence[str]) -> str:
     return "".join(word + value for word, value in zip(words, [*ranges, ""], strict=True))
 
 
-def _failures(data: CohortData) -> Iterator[Block]:
-    yield Text("Failures", "heading")
-    if not data.has("failures"):
-        yield Text("Everyone was fitted with every model.")
-        return
-    failures = data["failures"].to_dict("records")
-    rows = [[row["subject"], data.words.label(row["model"]), row["reason"]] for row in failures]
-    yield Table(texts("person", "model", "reason"), rows, size=TABLE)
-
-
-def _exclusions(data: CohortData) -> Iterator[Block]:
-    if data.has("exclusions"):
-        yield Text("Exclusions", "heading")
-        yield exclusion_table(data, size=TABLE)
-
-
-def _provenance(data: CohortData) -> Iterator[Block]:
+def _provenance(data: CohortData) -> dict[str, str]:
+    """Return where all of it came from; what is not known is empty."""
     identity = data.identity
     protocol = identity.get("protocol")
-    facts = {
+    digest = protocol.get("sha256", "") if isinstance(protocol, Mapping) else ""
+    return {
         "command": without_folders(str(data.about.get("command", ""))),
         "begun": data.run.manifest.begun.isoformat(),
         "run (SHA-256 of its tables)": data.digest,
         "trials (SHA-256)": str(identity.get("trials", "")),
-        "protocol": f"{named(identity, 'protocol')}, SHA-256 {protocol.get('sha256', '')}"
-        if isinstance(protocol, Mapping)
-        else "",
+        "protocol": f"{named(identity, 'protocol')}, SHA-256 {digest}" if isinstance(protocol, Mapping) else "",
         "preset": named(identity, "preset"),
         "seed": str(identity.get("seed", "")),
         "code (SHA-256)": data.made_by("code"),
         "holmes_fit": data.made_by("holmes_fit"),
         "note": data.label,
     }
-    yield Text("Provenance", "heading")
-    yield Table(texts("what", "value"), [[name, value] for name, value in facts.items() if value], size=TABLE)
-    yield Text("Files that this report was made from", "heading")
-    yield Table(texts("file", "SHA-256"), data.files, size=TABLE)
 
 
 def without_folders(command: str) -> str:
@@ -180,4 +161,4 @@ def _last_part(word: str) -> str:
     return f"{option}{sign}{PureWindowsPath(path).name if is_whole else path}"
 
 
-APPENDIX = Page("appendix", TITLE, section)
+APPENDIX = Page("appendix", "Appendix", _blocks)

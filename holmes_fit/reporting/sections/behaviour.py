@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 import pandas as pd
 
 from holmes_fit._support.numbers import MISSING, share
-from holmes_fit.reporting.blocks import Block, Grid, Panel, Section, Table, Text, Warnings, numbers, texts
+from holmes_fit.reporting.blocks import Block, Grid, Panel, Table, Text, numbers, texts
 from holmes_fit.reporting.figures.behaviour import draw_predictive
-from holmes_fit.reporting.page import Figures, Page
+from holmes_fit.reporting.page import Page
 from holmes_fit.reporting.run_data import EVERYONE, CohortData
 from holmes_fit.reporting.text import brief, capital, fixed
-from holmes_fit.reporting.warnings import failure_warnings, noise_warnings
+from holmes_fit.reporting.warnings import warned
 
-TITLE = "Models against behaviour"
+# What answers are counted, in words and in short.
 MEASURES = {
-    "correct": "answers that equal the outcome",
-    "choice": "answers that are 1",
-    "no_feedback_correct": "answers without feedback that equal the outcome",
+    "correct": ("answers that equal the outcome", "equal the outcome"),
+    "choice": ("answers that are 1", "are 1"),
+    "no_feedback_correct": ("answers without feedback that equal the outcome", "equal it, without feedback"),
 }
-IN_SHORT = {"correct": "equal the outcome", "choice": "are 1", "no_feedback_correct": "equal it, without feedback"}
 WORDS = (
     "Dark points are people. Coloured lines are cohorts simulated from each person's posterior, with the trials that "
     "the person saw; bands hold 95% of them. A ring marks a point outside of its band."
@@ -29,160 +28,131 @@ WORDS = (
 MOST_COLUMNS = 4
 HEIGHT, HIGHEST, PADS, GAP = 90.0, 150.0, (30.0, 17.0, 2.0, 14.0), 10.0  # of a cell, in points
 MOST_CONDITIONS = 12
+LEAST_INSIDE = 0.8  # of the parts in the band, for a curve to be reproduced
 
 
-def section(data: CohortData) -> Section:
-    """Return the page."""
-    return Section(
-        TITLE,
-        [
-            Text(_finding(data), "finding"),
-            Text(WORDS),
-            Warnings([*noise_warnings(data), *failure_warnings(data)]),
-            *(grid() for grid in figures(data).values()),
-            *_summary_table(data),
-        ],
-    )
+def _blocks(data: CohortData) -> Iterator[Block]:
+    yield Text(_finding(data), "finding")
+    yield Text(WORDS)
+    yield warned(data, "noise", "failures")
+    yield from _grids(data)
+    if data.has("predictive_summary"):
+        yield from _summary_table(data)
 
 
-def figures(data: CohortData) -> Figures:
-    """Return the learning curves of everyone and of each group, those of conditions, and those of other measures."""
+def _grids(data: CohortData) -> Iterator[Grid]:
+    """Give the learning curves of everyone and of each group, those of conditions, and those of other measures."""
     curves = _curves(data)
-    measures = [name for name in ("no_feedback_correct", "choice") if name in set(curves["measure"])]
-    groups = [group for group in data.groups if group in set(curves["group"])]
-    of_groups = {f"behaviour_correct_group_{data.groups.index(group) + 1}": group for group in groups}
-    found = {"behaviour_correct": partial(_of_models, data, "behaviour_correct", "correct", EVERYONE)}
-    found |= {name: partial(_of_models, data, name, "correct", group) for name, group in of_groups.items()}
+    yield _of_models(data, "behaviour_correct", "correct", EVERYONE)
+    for place, group in enumerate(data.groups, start=1):
+        if group in set(curves["group"]):
+            yield _of_models(data, f"behaviour_correct_group_{place}", "correct", group)
     if _has_conditions(data):
         for model in [name for name in data.model_names if name in ("flat", "holmes", data.lead_model)]:
-            found[f"behaviour_conditions_{model}"] = partial(_of_conditions, data, model)
-    names = {f"behaviour_{measure}": measure for measure in measures}
-    return found | {name: partial(_of_models, data, name, measure, EVERYONE) for name, measure in names.items()}
+            yield _of_conditions(data, model)
+    for measure in ("no_feedback_correct", "choice"):
+        if measure in set(curves["measure"]):
+            yield _of_models(data, f"behaviour_{measure}", measure, EVERYONE)
 
 
 def predictive_panel(data: CohortData, model: str, name: str) -> Panel | None:
     """Return one panel for everyone and one model, if there is one."""
-    rows = _picked(data, "correct", EVERYONE, model) if data.has("predictive") else pd.DataFrame()
-    if not len(rows):
-        return None
-    return Panel(
-        name,
-        partial(draw_predictive, rows=rows, color=data.words.color(model)),
-        f"People (points) and {data.words.label(model)} (band)",
-        "Answers that equal the outcome, over trials. Band: 95% of simulated cohorts.",
-        table=rows,
-    )
+    table = _curves(data, "correct", EVERYONE)
+    rows = table[table["model"] == model] if len(table) else table
+    draw = partial(draw_predictive, rows=rows, color=data.words.color(model))
+    title = f"People (points) and {data.words.label(model)} (band)"
+    caption = "Answers that equal the outcome, over trials. Band: 95% of simulated cohorts."
+    return Panel(name, draw, title, caption, table=rows) if len(rows) else None
 
 
-def _by_trial(data: CohortData) -> pd.DataFrame:
+def _curves(data: CohortData, measure: str = "", group: str = "", of_conditions: bool = False) -> pd.DataFrame:
+    """Return curves over trials, of all conditions together or of each, of one measure and group or of all."""
     table = data["predictive"]
-    return table[table["by"] == "trial"].dropna(subset=["observed"])
-
-
-def _curves(data: CohortData) -> pd.DataFrame:
-    table = _by_trial(data)
-    return table[table["condition"] == ""]
-
-
-def _picked(data: CohortData, measure: str, group: str, model: str, condition: str = "") -> pd.DataFrame:
-    table = _by_trial(data)
-    own = table[(table["measure"] == measure) & (table["group"] == group)]
-    return own[(own["model"] == model) & (own["condition"] == condition)]
-
-
-def _limits(rows: pd.DataFrame) -> tuple[float, float]:
-    values = rows[["observed", "lower", "upper"]]
-    low, high = float(values.min().min()), float(values.max().max())
-    margin = max(0.02, 0.06 * (high - low))
-    lane = 0.22 * (high - low + 2 * margin)  # for what is written in the figure
-    return max(-0.02, low - margin), high + margin + lane
+    if not len(table):
+        return table
+    kept = (table["by"] == "trial") & table["observed"].notna() & (table["condition"].ne("") == of_conditions)
+    kept &= table["measure"].eq(measure) | (not measure)
+    return table[kept & (table["group"].eq(group) | (not group))]
 
 
 def _of_models(data: CohortData, name: str, measure: str, group: str) -> Grid:
-    """Set the models side by side for one group."""
-    everyone = _curves(data)
-    everyone = everyone[everyone["measure"] == measure]
-    rows = everyone[everyone["group"] == group]
-    models = [model for model in data.model_names if model in set(rows["model"])]
-    cells = [(data.words.label(model), model, _picked(data, measure, group, model)) for model in models]
-    who = "" if group == EVERYONE else f" – {brief(group)}"
+    """Set the models side by side for one group; limits are those of all groups."""
+    rows, who = _curves(data, measure, group), "" if group == EVERYONE else f" – {brief(group)}"
+    cells = {(data.words.label(model), model): rows[rows["model"] == model] for model in data.model_names}
     most = HEIGHT if _has_conditions(data) else HIGHEST
-    return _grid(data, name, f"{capital(MEASURES[measure])}{who}", cells, most, _limits(everyone), rows)
+    return _grid(data, name, f"{capital(MEASURES[measure][0])}{who}", cells, most, _curves(data, measure), rows)
 
 
 def _of_conditions(data: CohortData, model: str) -> Grid:
     """Set the conditions side by side, for a model of the question."""
-    rows = _of_each_condition(data)
-    conditions = list(dict.fromkeys(rows["condition"]))[:MOST_CONDITIONS]
-    cells = [(condition, model, _picked(data, "correct", EVERYONE, model, condition)) for condition in conditions]
-    name, title = f"behaviour_conditions_{model}", f"By condition – {data.words.label(model)}"
-    return _grid(data, name, title, cells, HEIGHT, _limits(rows), rows[rows["model"] == model])
+    every = _curves(data, "correct", EVERYONE, of_conditions=True)
+    rows, conditions = every[every["model"] == model], list(dict.fromkeys(every["condition"]))[:MOST_CONDITIONS]
+    cells = {(name, model): rows[rows["condition"] == name] for name in conditions}
+    title = f"By condition – {data.words.label(model)}"
+    return _grid(data, f"behaviour_conditions_{model}", title, cells, HEIGHT, every, rows)
 
 
 def _grid(
     data: CohortData,
     name: str,
     title: str,
-    cells: Sequence[tuple[str, str, pd.DataFrame]],
+    cells: Mapping[tuple[str, str], pd.DataFrame],
     most: float,
-    limits: tuple[float, float],
+    shared: pd.DataFrame,
     table: pd.DataFrame,
 ) -> Grid:
+    """Return a cell for each title and model, with limits that hold all of the shared curves."""
+    values = shared[["observed", "lower", "upper"]]
+    low, high = float(values.min().min()), float(values.max().max())
+    margin = max(0.02, 0.06 * (high - low))
+    lane = 0.22 * (high - low + 2 * margin)  # for what is written in the figure
+    draw = partial(draw_predictive, limits=(max(-0.02, low - margin), high + margin + lane))
     panels = [
-        Panel("", partial(draw_predictive, rows=rows, color=data.words.color(model), limits=limits), label)
-        for label, model, rows in cells
+        Panel("", partial(draw, rows=rows, color=data.words.color(model)), label)
+        for (label, model), rows in cells.items()
+        if len(rows)
     ]
     columns = min(MOST_COLUMNS, max(2, len(panels)))
     return Grid(name, panels, columns, HEIGHT, most, PADS, GAP, heads={0: title}, table=table)
 
 
-def _of_each_condition(data: CohortData) -> pd.DataFrame:
-    table = _by_trial(data)
-    return table[(table["measure"] == "correct") & (table["group"] == EVERYONE) & (table["condition"] != "")]
-
-
 def _has_conditions(data: CohortData) -> bool:
     """Return whether the summary is over the curves of conditions, which are finer than those over all trials."""
-    return data.has("predictive") and len(_of_each_condition(data)) > 0
+    return len(_curves(data, "correct", EVERYONE, of_conditions=True)) > 0
 
 
 def _finding(data: CohortData) -> str:
-    summary = data["predictive_summary"]
-    if data.has("predictive_summary"):
+    summary, label = data["predictive_summary"], data.words.label(data.lead_model)
+    if len(summary):
         summary = summary[(summary["measure"] == "correct") & (summary["group"] == EVERYONE)]
     lead = summary[summary["model"] == data.lead_model] if len(summary) else summary
     if not len(lead):
         return "Simulated people, drawn from each model as it was fitted, beside the real ones."
-    label, inside = data.words.label(data.lead_model), share(lead["share_inside"].iloc[0])
-    best = str(summary.sort_values("rmse", kind="stable")["model"].iloc[0])
+    inside = lead["share_inside"].iloc[0]
     what = "learning curves of the conditions" if _has_conditions(data) else "learning curve"
-    start = capital(
-        f"{label} reproduces the {what}: {inside} of the parts lie in the model's 95% band"
-        if lead["share_inside"].iloc[0] >= 0.8
-        else f"{label} misses part of the {what}: only {inside} of the parts lie in the model's 95% band"
-    )
+    does, only = ("reproduces the", "") if inside >= LEAST_INSIDE else ("misses part of the", "only ")
+    found = capital(f"{label} {does} {what}: {only}{share(inside)} of the parts lie in the model's 95% band")
     if len(summary) == 1:
-        return f"{start}."
+        return f"{found}."
+    best = str(summary.sort_values("rmse", kind="stable")["model"].iloc[0])
     if best == data.lead_model:
-        return f"{start}, and no model has a smaller RMS error."
-    return f"{start}; {data.words.label(best)} has a smaller RMS error."
+        return f"{found}, and no model has a smaller RMS error."
+    return f"{found}; {data.words.label(best)} has a smaller RMS error."
 
 
 def _summary_table(data: CohortData) -> Iterator[Block]:
     """Give how far each model is from people: a row for each group and measure, a column for each model."""
-    if not data.has("predictive_summary"):
-        return
     summary, groups = data["predictive_summary"], (EVERYONE, *data.groups)
     main = summary["group"].eq(EVERYONE) | summary["measure"].eq("correct")
-    kept = summary[main & summary["group"].isin(groups)]
-    models = [name for name in data.model_names if name in set(kept["model"])]
     cells = {
-        key: f"{fixed(own['rmse'].iloc[0], 3)} ({share(own['share_inside'].iloc[0])})"
-        for key, own in kept.groupby(["measure", "group", "model"])
+        (str(row["measure"]), str(row["group"]), str(row["model"])): f"{fixed(row['rmse'], 3)} "
+        f"({share(row['share_inside'])})"
+        for row in summary[main & summary["group"].isin(groups)].to_dict("records")
     }
+    models = [name for name in data.model_names if any(name == model for _, _, model in cells)]
     rows = [
-        [IN_SHORT[measure], brief(group), *(cells.get((measure, group, model), MISSING) for model in models)]
-        for measure in MEASURES
+        [words, brief(group), *(cells.get((measure, group, model), MISSING) for model in models)]
+        for measure, (_, words) in MEASURES.items()
         for group in groups
         if any((measure, group, model) in cells for model in models)
     ]
@@ -192,9 +162,8 @@ def _summary_table(data: CohortData) -> Iterator[Block]:
 
 
 def _lacking(data: CohortData) -> str:
-    if not data.has("predictive"):
-        return "There are no simulated cohorts to set beside people: run holmes-fit compare RUN."
-    return ""
+    told = "There are no simulated cohorts to set beside people: run holmes-fit compare RUN."
+    return "" if data.has("predictive") else told
 
 
-BEHAVIOUR = Page("behaviour", TITLE, section, figures, _lacking)
+BEHAVIOUR = Page("behaviour", "Models against behaviour", _blocks, _lacking)

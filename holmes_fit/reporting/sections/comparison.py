@@ -2,36 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from holmes_fit._support.numbers import MISSING, listed, probability, share
-from holmes_fit.reporting.blocks import Block, Panel, Row, Section, Table, Text, Warnings, numbers, texts
+from holmes_fit.reporting.blocks import Block, Panel, Row, Table, Text, numbers, texts
+from holmes_fit.reporting.figures import comparison as drawing
 from holmes_fit.reporting.figures.axes import people_axis_height
-from holmes_fit.reporting.figures.comparison import (
-    PAGE,
-    STRONG,
-    draw_differences_of_models,
-    draw_evidence_differences,
-    draw_exceedance,
-    draw_frequencies,
-    draw_group_differences,
-    draw_probabilities,
-)
-from holmes_fit.reporting.page import Figures, Page
+from holmes_fit.reporting.page import Page
 from holmes_fit.reporting.run_data import EVERYONE, CohortData
-from holmes_fit.reporting.sections.mixture import mixture_draws, mixture_note, with_other_priors
 from holmes_fit.reporting.text import brief, fixed, people, sentence, signed, whole
-from holmes_fit.reporting.warnings import failure_warnings, mixture_warnings, noise_warnings
+from holmes_fit.reporting.warnings import warned
 
-TITLE = "Flat or HOLMES"
 SURE, FAVOURED = 0.95, 0.75  # protected exceedance probability
 HALF = 0.5
 MOST_SMALL_ROWS = 6  # shares of people in a small figure
-BESIDE = ("comparison_frequencies", "comparison_exceedance", "comparison_leave_one_out")
+N_PRIOR_WIDTHS = 3  # half as wide, as in the fit, twice as wide
 SUMS = (
     "Sums over people ± Monte Carlo errors. Share: frequency in the mixture; likeliest for: people, by posterior "
     "probability in the mixture; most evidence: by their own evidence alone; RW: Rescorla–Wagner; Pareto k: people "
@@ -45,30 +35,60 @@ def mixed_models(data: CohortData) -> list[str]:
     return sorted(inside, key=lambda name: (name == data.lead_model, inside.index(name)))
 
 
-def in_order(data: CohortData) -> list[str]:
+def _in_order(data: CohortData) -> list[str]:
     """Return people by their probability of the leading model, the highest first."""
     rows = data["model_probabilities"][data["model_probabilities"]["model"] == mixed_models(data)[-1]]
-    ordered = rows.sort_values("probability", ascending=False, kind="stable")
-    return [str(name) for name in ordered["subject"]]
+    return [str(name) for name in rows.sort_values("probability", ascending=False, kind="stable")["subject"]]
+
+
+# --- The page
+
+
+def _blocks(data: CohortData) -> Iterator[Block]:
+    models = mixed_models(data)
+    yield Text(finding(data), "finding")
+    yield Text(words(data))
+    yield warned(data, "mixture", "noise", "failures")
+    if len(models) > 1:
+        names = people_axis_height(_in_order(data), drawing.PAGE)
+        yield Row([probabilities_panel(data)], 58, 90)
+        yield Row([_evidence_panel(data)], 56 + names, 90 + names)
+    else:
+        yield Text(f"Only {data.words.label(models[0])} was in the mixture, so there is nothing to weigh it against.")
+    if beside := [*_panels_of_models(data)]:
+        n_rows = max(_frequency_rows(data), len(data["comparison"]) + 3)
+        yield Row(beside, max(100, 34 + 11 * n_rows), max(130, 50 + 13 * n_rows))
+    yield from _between_groups(data)
+    if data.has("comparison"):
+        yield from _table(data)
 
 
 def probabilities_panel(data: CohortData, name: str = "comparison_people", small: bool = False) -> Panel:
     """Return the panel with each person's probabilities; a small one does without groups."""
+    table, models, groups = data["model_probabilities"], mixed_models(data), () if small else data.groups
+    draw = partial(drawing.draw_probabilities, table=table, models=models, order=_in_order(data), words=data.words)
     return Panel(
         name,
-        partial(
-            draw_probabilities,
-            table=data["model_probabilities"],
-            models=mixed_models(data),
-            order=in_order(data),
-            group_of=data.group_of,
-            words=data.words,
-            groups=() if small else data.groups,
-            counted=small,
-        ),
+        partial(draw, group_of=data.group_of, groups=groups, counted=small),
         "Which model describes whom" if small else "Which model describes whom: each person's probabilities",
         "Each bar is a person; the white line is at even odds." if small else "",
-        table=data["model_probabilities"],
+        table=table,
+    )
+
+
+def _evidence_panel(data: CohortData) -> Panel:
+    """Return the panel that sets the leading model beside another: flat against HOLMES, if both are there."""
+    table, words, (*others, lead) = data["model_probabilities"], data.words, mixed_models(data)
+    sums = table.groupby("model")["log_evidence"].sum().drop(lead)
+    rival = {"holmes": "flat", "flat": "holmes"}.get(lead)
+    rival = rival if rival in others else str(sums.idxmax())
+    draw = partial(drawing.draw_evidence_differences, table=table, above=lead, below=rival, words=words)
+    return Panel(
+        "comparison_evidence",
+        partial(draw, order=_in_order(data)),
+        f"Evidence of each person's choices for {words.label(lead)} over {words.label(rival)}, in nats",
+        "The same people in the same order as above. Lines: Monte Carlo errors. Grey band: odds below 20 to 1.",
+        table=table,
     )
 
 
@@ -84,12 +104,12 @@ def _frequency_rows(data: CohortData) -> int:
 
 def frequencies_panel(data: CohortData, name: str = "comparison_frequencies", small: bool = False) -> Panel:
     """Return the panel with the shares of people; a small one does without groups where models are many."""
-    models = mixed_models(data)[::-1]
     groups = () if small and _frequency_rows(data) > MOST_SMALL_ROWS else data.groups
-    table, in_groups = data["frequencies"], _models_in_groups(data)
+    table, models, in_groups = data["frequencies"], mixed_models(data)[::-1], _models_in_groups(data)
+    draw = partial(drawing.draw_frequencies, table=table, models=models, words=data.words)
     return Panel(
         name,
-        partial(draw_frequencies, table=table, models=models, words=data.words, groups=groups, in_groups=in_groups),
+        partial(draw, groups=groups, in_groups=in_groups),
         "How many people each model describes",
         "Mean, 90% (thick) and 95% (thin) intervals. Dashed: all models equally frequent.",
         table=table,
@@ -97,115 +117,101 @@ def frequencies_panel(data: CohortData, name: str = "comparison_frequencies", sm
     )
 
 
-def section(data: CohortData) -> Section:
-    """Return the page."""
-    models, drawn = mixed_models(data), {name: draw() for name, draw in figures(data).items()}
-    beside = [drawn[name] for name in BESIDE if name in drawn]
-    blocks: list[Block] = [
-        Text(finding(data), "finding"),
-        Text(words(data)),
-        Warnings([*mixture_warnings(data), *noise_warnings(data), *failure_warnings(data)]),
-    ]
-    if len(models) > 1:
-        names = people_axis_height(in_order(data), PAGE)
-        blocks += [
-            Row([drawn["comparison_people"]], 58, 90),
-            Row([drawn["comparison_evidence"]], 56 + names, 90 + names),
-        ]
-    else:
-        blocks.append(
-            Text(f"Only {data.words.label(models[0])} was in the mixture, so there is nothing to weigh it against.")
+def _panels_of_models(data: CohortData) -> Iterator[Panel]:
+    """Give what the mixture and the comparison allow: shares, exceedance, leaving people out."""
+    if len(mixed_models(data)) > 1 and data.has("frequencies"):
+        yield frequencies_panel(data)
+    if data.scope or not data.has("comparison"):
+        return
+    table, error = data["comparison"], "loso_difference_error"
+    if table["protected_exceedance"].notna().sum() > 1:
+        yield Panel(
+            "comparison_exceedance",
+            partial(drawing.draw_exceedance, comparison=table, words=data.words, draws=mixture_draws(data)),
+            "Which model is the most frequent",
+            "Bars: protected exceedance. Diamonds: unprotected. Dashed: .95.",
+            share=0.9,
+            table=table[["model", "exceedance", "protected_exceedance"]],
         )
-    if beside:
-        n_rows = max(_frequency_rows(data), len(data["comparison"]) + 3)
-        blocks.append(Row(beside, max(100, 34 + 11 * n_rows), max(130, 50 + 13 * n_rows)))
-    blocks += _differences(data)
-    if "comparison_groups" in drawn:
-        n_rows = len(_lead_differences(data))
-        blocks.append(Row([drawn["comparison_groups"]], 34 + 26 * n_rows))
-    return Section(TITLE, [*blocks, *_table(data)])
+    if table["loso_difference"].notna().sum() > 1:
+        draw = partial(drawing.draw_differences_of_models, comparison=table, column="loso_difference", error=error)
+        yield Panel(
+            "comparison_leave_one_out",
+            partial(draw, words=data.words),
+            "Predicting a person who was left out",
+            "Log predictive density, against the best; lines: standard errors.",
+            share=1.15,
+            table=table[["model", "loso", "loso_error", "loso_difference", error, "loso_k_high"]],
+        )
 
 
-def figures(data: CohortData) -> Figures:
-    """Return the figures that the mixture and the comparison allow."""
-    found: dict[str, Callable[[], Panel]] = {}
-    several, table = len(mixed_models(data)) > 1, data["comparison"]
-    if several:
-        found["comparison_people"] = partial(probabilities_panel, data)
-        found["comparison_evidence"] = partial(_evidence_panel, data)
-    if several and data.has("frequencies"):
-        found["comparison_frequencies"] = partial(frequencies_panel, data)
-    if data.has("comparison") and not data.scope:
-        if table["protected_exceedance"].notna().sum() > 1:
-            found["comparison_exceedance"] = partial(_exceedance_panel, data)
-        if table["loso_difference"].notna().sum() > 1:
-            found["comparison_leave_one_out"] = partial(_leave_one_out_panel, data)
-    if len(_lead_differences(data)) > 1:
-        found["comparison_groups"] = partial(_groups_panel, data)
-    return found
+def _between_groups(data: CohortData) -> Iterator[Block]:
+    """Say how the leading model's share differs between two groups; between several, draw it."""
+    table, draws, lead = data["frequency_differences"], mixture_draws(data), mixed_models(data)[-1]
+    rows, label = table[table["model"] == lead] if len(table) and data.groups else table[:0], data.words.label(lead)
+    if len(rows) == 1:
+        row = rows.iloc[0]
+        shown, low, high = (signed(100 * row[name], 0) for name in ("mean", "lower", "upper"))
+        yield Text(
+            f"Share of {label}, {brief(row['above'])} minus {brief(row['below'])}: {shown} points (95% interval {low} "
+            f"to {high}; above 0 with P = {probability(row['probability_above_0'], draws)})."
+        )
+    elif len(rows):
+        draw = partial(drawing.draw_group_differences, rows=rows, color=data.words.color(lead), draws=draws)
+        title = f"Does the share of {label} differ between groups?"
+        caption = "Means and 95% intervals of the difference between two groups."
+        yield Row([Panel("comparison_groups", draw, title, caption, table=table)], 34 + 26 * len(rows))
+
+
+# --- What was found
 
 
 def finding(data: CohortData) -> str:
     """Return what was found, in one sentence."""
-    models = mixed_models(data)
-    lead = models[-1]
-    rows = _row(data, "frequencies", lead)
+    *others, lead = models = mixed_models(data)
+    row, label = _row(data, "frequencies", lead), data.words.label(lead)
     who = f"people in the group {brief(data.scope)}" if data.scope else "people"
-    if len(models) == 1:
-        return f"Only {data.words.label(lead)} was weighed: there is no other model to compare it with."
-    if rows is None:  # the groups of this report are not those that have frequencies of their own
+    among = f"among {listed([data.words.label(name) for name in models])}"
+    if not others:
+        return f"Only {label} was weighed: there is no other model to compare it with."
+    if row is None:  # the groups of this report are not those that have frequencies of their own
         best, _, n = _best_for(data, lead)
-        return (
-            f"{data.words.label(lead)} is the likeliest for {best} of {n} {who}, by posterior probability "
-            f"{_among(data, models)}."
-        )
-    estimate = (
-        f"an estimated {share(rows['mean'])} of {who} (95% interval {share(rows['lower'])} to {share(rows['upper'])}) "
-        f"{_among(data, models)}"
-    )
-    certainty = _certainty(data, lead, rows)
+        return f"{label} is the likeliest for {best} of {n} {who}, by posterior probability {among}."
+    certainty = _certainty(data, lead, row)
+    start = f"{label} is favoured, though not beyond doubt: it" if certainty < SURE else label
     if certainty < FAVOURED:
-        undecided = (
-            f"{data.words.label(models[0])} and {data.words.label(lead)} are not told apart"
-            if len(models) == 2
-            else ("no model stands out")
-        )
-        return sentence(f"{undecided}: {data.words.label(lead)} describes {estimate}")
-    if certainty < SURE:
-        return sentence(f"{data.words.label(lead)} is favoured, though not beyond doubt: it describes {estimate}")
-    return sentence(f"{data.words.label(lead)} describes {estimate}")
+        both = f"{data.words.label(models[0])} and {label} are not told apart"
+        start = f"{both if len(models) == 2 else 'no model stands out'}: {label}"
+    interval = f"95% interval {share(row['lower'])} to {share(row['upper'])}"
+    return sentence(f"{start} describes an estimated {share(row['mean'])} of {who} ({interval}) {among}")
 
 
-def _among(data: CohortData, models: Sequence[str]) -> str:
-    """Name the models that a share is one among."""
-    return f"among {listed([data.words.label(name) for name in models])}"
-
-
-def _certainty(data: CohortData, lead: str, rows: pd.Series) -> float:
+def _certainty(data: CohortData, lead: str, row: pd.Series) -> float:
     """Return how probable it is that the leading model is the most frequent one; nothing where that is not known.
 
     Groups have no exceedance probabilities of their own. A model whose share is above one half is the most frequent one
     for sure, so that the interval of the share, and else its mean, say how probable that is at least.
     """
     if data.scope:
-        return SURE if rows["lower90"] > HALF else float((rows["mean"] - HALF) / (1 - HALF))
-    row = _row(data, "comparison", lead)
-    return np.nan if row is None else float(row["protected_exceedance"])
+        return SURE if row["lower90"] > HALF else float((row["mean"] - HALF) / (1 - HALF))
+    compared = _row(data, "comparison", lead)
+    return np.nan if compared is None else float(compared["protected_exceedance"])
 
 
 def words(data: CohortData) -> str:
     """Return how sure that is: for the group, and person by person."""
-    models = mixed_models(data)
-    if len(models) < 2:
+    *others, lead = mixed_models(data)
+    if not others:
         return ""
-    lead = models[-1]
     parts = []
-    row = _row(data, "comparison", lead)
-    if row is not None and not data.scope and np.isfinite(row["protected_exceedance"]):
-        draws = mixture_draws(data)
+    row = None if data.scope else _row(data, "comparison", lead)
+    if row is not None and np.isfinite(row["protected_exceedance"]):
+        unprotected, protected = (
+            probability(row[name], mixture_draws(data)) for name in ("exceedance", "protected_exceedance")
+        )
         parts.append(
-            f"It is the most frequent of them with probability {probability(row['exceedance'], draws)}, and "
-            f"{probability(row['protected_exceedance'], draws)} once chance is allowed for (protected exceedance)."
+            f"It is the most frequent of them with probability {unprotected}, and {protected} once chance is allowed "
+            "for (protected exceedance)."
         )
     best, by_evidence, n = _best_for(data, lead)
     sure = int((data["model_probabilities"].groupby("subject")["probability"].max() > SURE).sum())
@@ -214,149 +220,101 @@ def words(data: CohortData) -> str:
         f"for {by_evidence} by their own evidence alone; for {sure} of {n} one model or another has a posterior "
         f"probability above {SURE}."
     )
-    if not data.scope:
-        parts.append(_beyond_baselines(data, row, lead))
-    return " ".join(part for part in parts if part)
+    return " ".join([*parts, *([] if row is None else _beyond_baselines(data, row, lead))])
 
 
-def _beyond_baselines(data: CohortData, row: pd.Series | None, lead: str) -> str:
+def _beyond_baselines(data: CohortData, row: pd.Series, lead: str) -> Iterator[str]:
     """Say whether the leading model is worth its parameters: its evidence against that of the simplest models."""
-    if row is None:
-        return ""
     others = [name for name in ("rescorla_wagner", "bias") if name != lead]
     known = {name: float(row[f"over_{name}"]) for name in others if np.isfinite(row[f"over_{name}"])}
-    if not known:
-        return ""
-    errors = {name: fixed(row[f"over_{name}_error"], 1) for name in known}
-    told = listed(
-        [f"{signed(value, 1)} ± {errors[name]} nats over {data.words.label(name)}" for name, value in known.items()]
-    )
-    ahead = [data.words.label(name) for name, value in known.items() if value < STRONG]
-    doubt = f", so that {listed(ahead)} explains the choices about as well, or better" if ahead else ""
-    return f"Against the baselines, its log evidence summed over people is {told}{doubt}."
+    if known:
+        told = [
+            f"{signed(known[name])} ± {fixed(row[f'over_{name}_error'], 1)} nats over {data.words.label(name)}"
+            for name in known
+        ]
+        ahead = [data.words.label(name) for name, value in known.items() if value < drawing.STRONG]
+        doubt = f", so that {listed(ahead)} explains the choices about as well, or better" if ahead else ""
+        yield f"Against the baselines, its log evidence summed over people is {listed(told)}{doubt}."
 
 
 def _best_for(data: CohortData, model: str) -> tuple[int, int, int]:
     """Return for how many people a model is the likeliest in the mixture, for how many by evidence, and of how many."""
-    by_person = data["model_probabilities"].groupby("subject")
+    table = data["model_probabilities"]
+    by_person = table.groupby("subject")
     likeliest, best = (
-        int((data["model_probabilities"].loc[by_person[name].idxmax(), "model"] == model).sum())
-        for name in ("probability", "log_evidence")
+        int((table.loc[by_person[name].idxmax(), "model"] == model).sum()) for name in ("probability", "log_evidence")
     )
     return likeliest, best, by_person.ngroups
 
 
-def _evidence_panel(data: CohortData) -> Panel:
-    models = mixed_models(data)
-    lead, other = models[-1], _rival(data, models)
-    table, words = data["model_probabilities"], data.words
-    return Panel(
-        "comparison_evidence",
-        partial(draw_evidence_differences, table=table, above=lead, below=other, order=in_order(data), words=words),
-        f"Evidence of each person's choices for {words.label(lead)} over {words.label(other)}, in nats",
-        "The same people in the same order as above. Lines: Monte Carlo errors. Grey band: odds below 20 to 1.",
-        table=table,
-    )
+def _row(data: CohortData, name: str, model: str) -> pd.Series | None:
+    """Return what a table says of a model and everyone; nothing where it has no such row."""
+    rows = data.of_model(name, model)
+    rows = rows[rows["group"] == EVERYONE] if "group" in rows else rows
+    return rows.iloc[0] if len(rows) else None
 
 
-def _rival(data: CohortData, models: list[str]) -> str:
-    """Return the model to set beside the leading one: flat against HOLMES, if both are there."""
-    lead = models[-1]
-    pair = {"holmes": "flat", "flat": "holmes"}.get(lead)
-    if pair in models:
-        return str(pair)
-    sums = data["model_probabilities"].groupby("model")["log_evidence"].sum()
-    return str(sums.drop(lead).idxmax())
-
-
-def _exceedance_panel(data: CohortData) -> Panel:
-    table = data["comparison"]
-    return Panel(
-        "comparison_exceedance",
-        partial(draw_exceedance, comparison=table, words=data.words, draws=mixture_draws(data)),
-        "Which model is the most frequent",
-        "Bars: protected exceedance. Diamonds: unprotected. Dashed: .95.",
-        share=0.9,
-        table=table[["model", "exceedance", "protected_exceedance"]],
-    )
-
-
-def _leave_one_out_panel(data: CohortData) -> Panel:
-    table, error = data["comparison"], "loso_difference_error"
-    return Panel(
-        "comparison_leave_one_out",
-        partial(draw_differences_of_models, comparison=table, column="loso_difference", error=error, words=data.words),
-        "Predicting a person who was left out",
-        "Log predictive density, against the best; lines: standard errors.",
-        share=1.15,
-        table=table[["model", "loso", "loso_error", "loso_difference", error, "loso_k_high"]],
-    )
-
-
-def _lead_differences(data: CohortData) -> pd.DataFrame:
-    """Return how the share of the leading model differs between groups."""
-    table = data["frequency_differences"]
-    return table[table["model"] == mixed_models(data)[-1]] if len(table) and data.groups else table[:0]
-
-
-def _groups_panel(data: CohortData) -> Panel:
-    lead, table = mixed_models(data)[-1], data["frequency_differences"]
-    color = data.words.color(lead)
-    return Panel(
-        "comparison_groups",
-        partial(draw_group_differences, table=table, model=lead, color=color, draws=mixture_draws(data)),
-        f"Does the share of {data.words.label(lead)} differ between groups?",
-        "Means and 95% intervals of the difference between two groups.",
-        table=table,
-    )
-
-
-def _differences(data: CohortData) -> list[Text]:
-    """Say how the leading model's share differs between two groups; between several, it is drawn."""
-    rows = _lead_differences(data)
-    if len(rows) != 1:
-        return []
-    row = rows.iloc[0]
-    shown, low, high = (signed(100 * row[name], 0) for name in ("mean", "lower", "upper"))
-    above, below = (brief(row[name]) for name in ("above", "below"))
-    return [
-        Text(
-            f"Share of {data.words.label(row['model'])}, {above} minus {below}: {shown} points (95% interval {low} to "
-            f"{high}; above 0 with P = {probability(row['probability_above_0'], mixture_draws(data))})."
-        )
-    ]
+# --- The table, and how far to trust it
 
 
 def _table(data: CohortData) -> Iterator[Block]:
-    if not data.has("comparison"):
-        return
     if data.scope:
         yield Text("The whole cohort, all groups", "heading")
     heads = ("people", "share", "likeliest for", "most evidence", "log evidence", "over bias", "over RW")
     rows = []
-    for _, row in data["comparison"].iterrows():
+    for row in data["comparison"].to_dict("records"):
         counts = [whole(row[name]) for name in ("likeliest_for", "most_evidence_for")]
         evidence = f"{fixed(row['log_evidence'], 1)} ± {fixed(row['log_evidence_error'], 1)}"
         over = [_with_error(row, name) for name in ("over_bias", "over_rescorla_wagner")]
         start = [data.words.label(row["model"]), whole(row["n_subjects"]), share(row["frequency"])]
         rows.append([*start, *counts, evidence, *over, fixed(row["hit_rate"], 3), whole(row["loso_k_high"])])
     yield Table([*texts("model"), *numbers(*heads, "hit rate", "Pareto k > .7")], rows)
-    notes = (SUMS, mixture_note(data), with_other_priors(data))
-    yield Text(" ".join(text for text in notes if text), "note")
+    yield Text(" ".join([SUMS, *_mixture_note(data), *with_other_priors(data)]), "note")
 
 
-def _with_error(row: pd.Series, name: str) -> str:
+def _with_error(row: Mapping[Hashable, Any], name: str) -> str:
     value = signed(row[name], 1)
     return value if value == MISSING or not row[f"{name}_error"] else f"{value} ± {fixed(row[f'{name}_error'], 1)}"
 
 
-def _row(data: CohortData, name: str, model: str) -> pd.Series | None:
-    """Return what a table says of a model and everyone; nothing where it has no such row."""
-    if not data.has(name):
-        return None
-    table = data[name]
-    rows = table[(table["model"] == model) & (table.get("group", EVERYONE) == EVERYONE)]
-    return rows.iloc[0] if len(rows) else None
+def _mixture(data: CohortData) -> dict[str, float]:
+    """Return what there is to know of the mixture, by name."""
+    if not data.has("mixture"):
+        return {}
+    table = data["mixture"]
+    return dict(zip(table["quantity"], pd.to_numeric(table["value"], errors="coerce"), strict=True))
+
+
+def mixture_draws(data: CohortData) -> float:
+    """Return how many effective draws the mixture has; without a limit where that is not known."""
+    return _mixture(data).get("ess_bulk", np.inf)
+
+
+def _mixture_note(data: CohortData) -> Iterator[str]:
+    """Say whether the mixture can be relied on, and how little chance explains it."""
+    if values := _mixture(data):
+        checks = {"divergences": 0, "r_hat": 3, "ess_bulk": 0, "ess_tail": 0}
+        wrong, r_hat, bulk, tail = (fixed(values.get(name, np.nan), places) for name, places in checks.items())
+        yield (
+            f"Mixture: {wrong} divergences, R-hat {r_hat}, effective draws {bulk} (bulk) and {tail} (tail); Bayesian "
+            f"omnibus risk {probability(values.get('omnibus_risk', np.nan), mixture_draws(data))}."
+        )
+
+
+def with_other_priors(data: CohortData) -> Iterator[str]:
+    """Say which model would have been the most frequent with narrower and wider priors, by people's own evidences."""
+    if not data.has("prior_sensitivity"):
+        return
+    table = data["prior_sensitivity"]
+    best = table.loc[table.groupby("prior_width")["frequency"].idxmax()].sort_values("prior_width")
+    told = [f"{data.words.label(row['model'])} ({share(row['frequency'])})" for row in best.to_dict("records")]
+    if len(told) == N_PRIOR_WIDTHS:
+        narrow, own, wide = told
+        change = "" if best["model"].nunique() == 1 else ": the answer depends on the priors"
+        yield (
+            f"With priors half and twice as wide, the most frequent by people's own evidences is {narrow} and {wide}, "
+            f"with those of the fit {own}{change}."
+        )
 
 
 def _lacking(data: CohortData) -> str:
@@ -367,4 +325,4 @@ def _lacking(data: CohortData) -> str:
     return ""
 
 
-COMPARISON = Page("comparison", TITLE, section, figures, _lacking)
+COMPARISON = Page("comparison", "Flat or HOLMES", _blocks, _lacking)

@@ -2,73 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
 import pandas as pd
 
 from holmes_fit._support.numbers import listed, share
-from holmes_fit.reporting.blocks import Block, Panel, Row, Section, Table, Text, Warnings, numbers, texts
+from holmes_fit.reporting.blocks import Block, Panel, Row, Table, Text, numbers, texts
 from holmes_fit.reporting.figures.data import draw_learning_curves, draw_strip
-from holmes_fit.reporting.page import Figures, Page
-from holmes_fit.reporting.run_data import CohortData
-from holmes_fit.reporting.scores import group_rows, learning_curve, people_table
+from holmes_fit.reporting.page import Page
+from holmes_fit.reporting.run_data import EVERYONE, CohortData
+from holmes_fit.reporting.scores import learning_curve, people_table
 from holmes_fit.reporting.text import brief, count, fixed, people
-from holmes_fit.reporting.warnings import answer_warnings, failure_warnings
+from holmes_fit.reporting.warnings import warned
 from holmes_fit.trials.cohorts import ROWS_LEFT_OUT
 
-TITLE = "Data"
 MOST_EXCLUSIONS = 20  # on this page; the appendix has all
 EXCLUSION = ("subject", "rule", "seen", "allowed", "consequence")
 
 
-def section(data: CohortData) -> Section:
-    """Return the page."""
-    persons, drawn = people_table(data), figures(data)
-    curves, *strips = (draw() for draw in drawn.values())
-    return Section(
-        TITLE,
-        [
-            Text(_finding(persons, learning_curve(data)), "finding"),
-            Text(_words(data, persons)),
-            Warnings([*failure_warnings(data), *answer_warnings(data)]),
-            Row([curves], 120, 190),
-            Row(strips, 105, 160),
-            _group_table(data, persons),
-            *_exclusions(data),
-        ],
-    )
-
-
-def figures(data: CohortData) -> Figures:
-    """Return the learning curves, and panels with a point for each person; of missed answers where there are any."""
+def _blocks(data: CohortData) -> Iterator[Block]:
     persons = people_table(data)
-    outcomes = float(persons["outcomes_1"].mean())
-    shares = persons.assign(lost=persons["missed"] / persons["trials"])
-    found: dict[str, tuple[str, float | None, str, str]] = {
-        "data_accuracy": (
-            "accuracy",
-            0.5,
-            "Answers that equal the outcome",
-            "Points are people; the mark beside them is their mean with its 95% interval. Dashed: chance.",
-        ),
-        "data_response_bias": (
-            "answers_1",
-            outcomes,
-            "Response bias: answers that are 1",
-            f"Dashed: the share of outcomes that were 1, {share(outcomes)}.",
-        ),
-    }
-    if persons["missed"].any():
-        words = "Missed answers drop out of the likelihood and stay in the learning sequence."
-        found["data_missed"] = ("lost", None, "Answers that were missed", words)
-
-    def strip(name: str) -> Panel:
-        column, line, title, caption = found[name]
-        draw = partial(draw_strip, people=shares, groups=data.groups, column=column, line=line)
-        return Panel(name, draw, title, caption, table=persons)
-
-    return {"data_learning_curves": partial(learning_panel, data), **{name: partial(strip, name) for name in found}}
+    yield Text(_finding(persons, learning_curve(data)), "finding")
+    yield Text(_words(data, persons))
+    yield warned(data, "failures", "answers")
+    yield Row([learning_panel(data)], 120, 190)
+    yield Row([*_strips(data, persons)], 105, 160)
+    yield _group_table(data, persons)
+    if data.has("exclusions"):
+        yield Text("Taken out by the rules of the protocol", "heading")
+        yield exclusion_table(data, MOST_EXCLUSIONS)
+        if (n_more := len(data["exclusions"]) - MOST_EXCLUSIONS) > 0:
+            yield Text(f"And {n_more} more, in the appendix.", "note")
 
 
 def learning_panel(data: CohortData, name: str = "data_learning_curves") -> Panel:
@@ -83,23 +49,35 @@ def learning_panel(data: CohortData, name: str = "data_learning_curves") -> Pane
     )
 
 
+def _strips(data: CohortData, persons: pd.DataFrame) -> Iterator[Panel]:
+    """Give panels with a point for each person: accuracy, answers that are 1, and missed ones where there are any."""
+    outcomes = float(persons["outcomes_1"].mean())
+    draw = partial(draw_strip, people=persons.assign(lost=persons["missed"] / persons["trials"]), groups=data.groups)
+    accuracy, bias = partial(draw, column="accuracy", line=0.5), partial(draw, column="answers_1", line=outcomes)
+    words = "Points are people; the mark beside them is their mean with its 95% interval. Dashed: chance."
+    yield Panel("data_accuracy", accuracy, "Answers that equal the outcome", words, table=persons)
+    words = f"Dashed: the share of outcomes that were 1, {share(outcomes)}."
+    yield Panel("data_response_bias", bias, "Response bias: answers that are 1", words, table=persons)
+    if persons["missed"].any():
+        words = "Missed answers drop out of the likelihood and stay in the learning sequence."
+        yield Panel("data_missed", partial(draw, column="lost"), "Answers that were missed", words, table=persons)
+
+
 def _finding(persons: pd.DataFrame, curve: pd.DataFrame) -> str:
-    if not len(persons):
-        return "There is nobody who could be fitted."
     start = f"{people(len(persons))} gave {count(persons['answered'].sum(), 'answer')}"
     if not len(curve):
         return f"{start}; no outcome is known to score them by."
     first, last = curve[curve["first"] == curve["first"].min()], curve[curve["last"] == curve["last"].max()]
     before, after = (float(np.average(part["mean"], weights=part["n_people"])) for part in (first, last))
-    change = "accuracy rose" if after > before + 0.02 else "accuracy fell" if after < before - 0.02 else "accuracy went"
-    return f"{start}; {change} from {share(before)} to {share(after)} over the task."
+    went = "rose" if after > before + 0.02 else "fell" if after < before - 0.02 else "went"
+    return f"{start}; accuracy {went} from {share(before)} to {share(after)} over the task."
 
 
 def _words(data: CohortData, persons: pd.DataFrame) -> str:
-    trials, parts = persons["trials"], []
-    if len(persons):
-        span = f"{trials.min():,}" if trials.min() == trials.max() else f"{trials.min():,} to {trials.max():,}"
-        parts.append(f"Each person had {span} trials; {_missed(int(persons['missed'].sum()), int(trials.sum()))}.")
+    trials, n = persons["trials"], int(persons["missed"].sum())
+    span = f"{trials.min():,}" if trials.min() == trials.max() else f"{trials.min():,} to {trials.max():,}"
+    missed = f"{count(n, 'answer')} ({share(n / trials.sum())}) {'was' if n == 1 else 'were'} missed"
+    parts = [f"Each person had {span} trials; {missed if n else 'no answer was missed'}."]
     if data.groups:
         sizes = [f"{brief(group)} ({(persons['group'] == group).sum()})" for group in data.groups]
         parts.append(f"Groups: {listed(sizes)}.")
@@ -108,42 +86,24 @@ def _words(data: CohortData, persons: pd.DataFrame) -> str:
     n_out = excluded.loc[~of_rows, "subject"].nunique()
     if of_rows.any():
         parts.append("The protocol left out rows of the files before all else; the table below says which.")
-    parts.append(
-        "Nobody was excluded by the rules of the protocol."
-        if not n_out
-        else f"The rules of the protocol took something out of {people(n_out)}; see the table below."
-    )
-    return " ".join(parts)
-
-
-def _missed(n: int, n_trials: int) -> str:
-    if not n:
-        return "no answer was missed"
-    return f"{count(n, 'answer')} ({share(n / n_trials)}) {'was' if n == 1 else 'were'} missed"
+    out = f"The rules of the protocol took something out of {people(n_out)}; see the table below."
+    return " ".join([*parts, out if n_out else "Nobody was excluded by the rules of the protocol."])
 
 
 def _group_table(data: CohortData, persons: pd.DataFrame) -> Table:
+    """Return what everyone, and then each group, has done."""
     heads = ("people", "trials", "answers", "missed", "no feedback", "accuracy", "answers 1")
     rows = []
-    for name, own in group_rows(persons, data.groups):
+    for name, own in [(EVERYONE, persons), *((name, persons[persons["group"] == name]) for name in data.groups)]:
         sums = [f"{own[column].sum():,}" for column in ("trials", "answered", "missed", "no_feedback")]
-        rows.append(
-            [brief(name), f"{len(own):,}", *sums, fixed(own["accuracy"].mean(), 3), fixed(own["answers_1"].mean(), 3)]
-        )
+        means = [fixed(own[column].mean(), 3) for column in ("accuracy", "answers_1")]
+        rows.append([brief(name), f"{len(own):,}", *sums, *means])
     return Table([*texts("who"), *numbers(*heads)], rows)
-
-
-def _exclusions(data: CohortData) -> list[Block]:
-    if not data.has("exclusions"):
-        return []
-    n_more = len(data["exclusions"]) - MOST_EXCLUSIONS
-    more = [Text(f"And {n_more} more, in the appendix.", "note")] if n_more > 0 else []
-    return [Text("Taken out by the rules of the protocol", "heading"), exclusion_table(data, MOST_EXCLUSIONS), *more]
 
 
 def exclusion_table(data: CohortData, most: int | None = None, size: float = 7.5) -> Table:
     """Return whom or what the rules have taken out, and why."""
-    rows = data["exclusions"].head(most)[list(EXCLUSION)] if most else data["exclusions"][list(EXCLUSION)]
+    rows = data["exclusions"][:most][list(EXCLUSION)]
     return Table(texts("person", *EXCLUSION[1:]), rows.astype("str").to_numpy().tolist(), size=size)
 
 
@@ -151,4 +111,4 @@ def _lacking(data: CohortData) -> str:
     return "" if len(data.trials) else "The run has no trials that were fitted."
 
 
-DATA = Page("data", TITLE, section, figures, _lacking)
+DATA = Page("data", "Data", _blocks, _lacking)

@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from holmes_fit._support.numbers import listed
-from holmes_fit.reporting.blocks import Section, Text, Warnings
+from holmes_fit.reporting.blocks import Block, Text
 from holmes_fit.reporting.page import Page
 from holmes_fit.reporting.run_data import CohortData
 from holmes_fit.reporting.scores import people_table
 from holmes_fit.reporting.sections import methods_words as told
 from holmes_fit.reporting.sections.recovery import how_made
-from holmes_fit.reporting.text import brief, count, number, people, printable, sentence
+from holmes_fit.reporting.text import brief, count, number, people, printable
+from holmes_fit.reporting.warnings import warned
 
-TITLE = "Methods"
 
-
-def section(data: CohortData) -> Section:
-    """Return the page."""
+def _blocks(data: CohortData) -> Iterator[Block]:
     paragraphs = methods_text(data)
-    return Section(
-        TITLE,
-        [
-            Text("How these results were made, ready to paste into a paper.", "finding"),
-            Warnings([sentence(data.label)] if data.label else []),
-            *(Text(text, "paper") for text in paragraphs),
-            Text("References", "heading"),
-            *(Text(entry, "reference") for entry in references(" ".join(paragraphs))),
-        ],
-    )
+    yield Text("How these results were made, ready to paste into a paper.", "finding")
+    yield warned(data, "label")
+    yield from (Text(text, "paper") for text in paragraphs)
+    yield Text("References", "heading")
+    named = " ".join(paragraphs)
+    yield from (Text(entry, "reference") for name, entry in told.REFERENCES.items() if name in named)
 
 
 def methods_text(data: CohortData) -> list[str]:
@@ -37,11 +31,6 @@ def methods_text(data: CohortData) -> list[str]:
     return [
         text for text in (_models(data), _likelihood(data), _estimation(data), _group(data), _software(data)) if text
     ]
-
-
-def references(text: str) -> list[str]:
-    """Return the references of the papers that a text names."""
-    return [entry for name, entry in told.REFERENCES.items() if name in text]
 
 
 def _part(data: CohortData, *keys: str) -> Mapping[str, Any]:
@@ -168,4 +157,4 @@ def _software(data: CohortData) -> str:
     return f"All computations were done with holmes_fit {own}{f' ({versions})' if versions else ''}."
 
 
-METHODS = Page("methods", TITLE, section)
+METHODS = Page("methods", "Methods", _blocks)

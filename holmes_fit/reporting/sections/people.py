@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import cached_property, partial
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from scipy.special import logsumexp
 
 from holmes_fit._support.numbers import listed, share
-from holmes_fit.reporting.blocks import Grid, Panel, Section, Text
+from holmes_fit.reporting.blocks import Block, Grid, Panel, Text
 from holmes_fit.reporting.figures.people import Person, Surface, draw_people_key, draw_person
-from holmes_fit.reporting.page import Figures, Page
+from holmes_fit.reporting.page import Page
 from holmes_fit.reporting.run_data import CohortData
 from holmes_fit.reporting.text import brief, people, sentence
 from holmes_fit.runs.records import Record
 
-TITLE = "People"
 FEW_PEOPLE, FEW_ON_A_PAGE = 30, 12  # up to as many have larger cells
 MOST_BY_COLUMNS = {1: 5, 2: 16, 3: 39, 4: 60}  # how many columns there are for how many people on a page
 HIGHEST = {1: 120.0, 2: 84.0, 3: 84.0, 4: 84.0}  # cell by the number of columns, in points, as all below
@@ -60,14 +58,11 @@ def best_models(data: CohortData) -> dict[str, Best]:
     return found
 
 
-def in_order(data: CohortData) -> Iterator[tuple[str, list[str]]]:
-    """Give the groups and their people by name, such that 2 comes before 10; one nameless group if there are none."""
+def in_order(data: CohortData) -> dict[str, list[str]]:
+    """Return the people of each group by name, such that 2 comes before 10; one nameless group if there are none."""
     names = sorted(data.subjects["subject"], key=_by_numbers)
-    if not data.groups:
-        yield "", names
-        return
-    for group in data.groups:
-        yield group, [name for name in names if data.group_of[name] == group]
+    groups = {group: [name for name in names if data.group_of[name] == group] for group in data.groups}
+    return groups or {"": names}
 
 
 def _by_numbers(name: str) -> list[tuple[bool, int, str]]:
@@ -78,60 +73,24 @@ def _by_numbers(name: str) -> list[tuple[bool, int, str]]:
 # --- The pages
 
 
-def _lacking(data: CohortData) -> str:
-    return "" if data.has("trials_fitted", "models", "fits") else "There are no fits of single people in the run."
-
-
-def section(data: CohortData) -> Section:
-    """Return the pages."""
+def _blocks(data: CohortData) -> Iterator[Block]:
     cells, heads = Cells(data), {}
     names: list[str] = []
-    for group, members in in_order(data):
+    for group, members in in_order(data).items():
         if data.groups:
             heads[len(names)] = f"{brief(group) or 'No group'}: {people(len(members))}"
         names += members
-    grid = _grid("people", cells, names)
-    return Section(
-        TITLE,
-        [
-            Text(_finding(data, cells.best), "finding"),
-            Text(_reading(data, cells)),
-            replace(grid, heads=heads, key=_key(cells)),
-        ],
-    )
-
-
-def figures(data: CohortData) -> Figures:
-    """Return the key, and a grid for so many people of a group as share a page."""
-    cells, per_page = Cells(data), _per_page(data)
-    parts = [names[start : start + per_page] for _, names in in_order(data) for start in range(0, len(names), per_page)]
-
-    def part(place: int) -> Grid:
-        names = parts[place - 1]
-        return replace(_grid(f"people_{place}", cells, names), table=cells.table(names))
-
-    grids = {f"people_{place}": partial(part, place) for place in range(1, len(parts) + 1)}
-    return {"people_key": partial(_key, cells), **grids}
-
-
-def _key(cells: Cells) -> Panel:
-    return Panel("people_key", partial(draw_people_key, with_map=cells.with_map), height=KEY)
-
-
-def _grid(name: str, cells: Cells, names: Sequence[str]) -> Grid:
-    """Return the cells of people; a little lower than they could be, where that saves a page."""
-    wanted = _per_page(cells.data)
+    key = Panel("people_key", partial(draw_people_key, with_map=cells.with_map), height=KEY)
+    most = data.settings.people_per_page
+    wanted = min(most, FEW_ON_A_PAGE, max(1, data.n_people)) if data.n_people <= FEW_PEOPLE else most
     columns = next(columns for columns, most in MOST_BY_COLUMNS.items() if wanted <= most)
-    rows = -(-wanted // columns)
-    highest = min(HIGHEST[columns], (ROOM + GAP) / rows - GAP)
-    panels = [Panel("person", partial(cells.draw, name=person)) for person in names]
-    return Grid(name, panels, columns, LOWEST * highest, highest, (0, 0, 0, 0), GAP)
-
-
-def _per_page(data: CohortData) -> int:
-    """Return how many people share a page."""
-    few = min(FEW_ON_A_PAGE, max(1, data.n_people)) if data.n_people <= FEW_PEOPLE else data.settings.people_per_page
-    return min(few, data.settings.people_per_page)
+    highest = min(HIGHEST[columns], (ROOM + GAP) / -(-wanted // columns) - GAP)
+    yield Text(_finding(data, cells.best), "finding")
+    yield Text(_reading(data, cells))
+    panels = [*map(cells.panel, names)]
+    yield Grid(
+        "people", panels, columns, LOWEST * highest, highest, (0, 0, 0, 0), GAP, heads=heads, key=key, part=wanted
+    )
 
 
 def _reading(data: CohortData, cells: Cells) -> str:
@@ -146,16 +105,14 @@ def _reading(data: CohortData, cells: Cells) -> str:
 
 def _finding(data: CohortData, best: Mapping[str, Best]) -> str:
     """Say in a sentence whom which model describes best, and how many are to be read with care."""
-    counts = pd.Series(
-        [best[name].model for name in data.subjects["subject"] if name in best], dtype="str"
-    ).value_counts()
-    order = sorted(counts.index, key=lambda model: (-counts[model], data.model_names.index(model)))
+    counts = Counter(best[name].model for name in data.subjects["subject"] if name in best)
+    order = sorted(counts, key=lambda model: (-counts[model], data.model_names.index(model)))
     care = len([name for name in data.subjects["subject"] if name in data.warned])
     marked = f"; {care} {'is' if care == 1 else 'are'} marked by a warning" if care else ""
     if not order:
         return f"Nobody of {people(data.n_people)} could be fitted."
     if len(data.model_names) == 1:
-        return f"{people(counts.iloc[0])}, fitted with {data.words.label(order[0])}{marked}."
+        return f"{people(counts.total())}, fitted with {data.words.label(order[0])}{marked}."
     others = [f"{data.words.label(model)} for {counts[model]}" for model in order[1:]]
     how = "is the likeliest model in the mixture" if data.has("model_probabilities") else "has the most evidence"
     first = f"{data.words.label(order[0])} {how} for {counts[order[0]]} of {people(data.n_people)}"
@@ -169,34 +126,21 @@ class Cells:
     """Gathers what the cell of a person shows, one at a time."""
 
     def __init__(self, data: CohortData):
-        self.data = data
-        self.best = best_models(data)
+        self.data, self.best = data, best_models(data)
+        # Whether anyone's best model may have a map.
+        self.with_map = not all(data.words.is_baseline(best.model) for best in self.best.values())
+        self._rows: dict[str, Mapping[Any, Any]] = {
+            name: data[name].groupby(["subject", "model"], sort=False).indices for name in ("trials_fitted", "fits")
+        }
 
-    @cached_property
-    def _rows(self) -> Mapping[Any, Any]:
-        return self.data["trials_fitted"].groupby(["subject", "model"], sort=False).indices
+    def panel(self, name: str) -> Panel:
+        """Return the cell of a person; its table are their trials under the best model."""
+        table = self._of("trials_fitted", name) if name in self.best else None
+        return Panel("", lambda ax: draw_person(ax, self.person(name), self.with_map), table=table)
 
-    @cached_property
-    def _fit_rows(self) -> Mapping[Any, Any]:
-        return self.data["fits"].groupby(["subject", "model"], sort=False).indices
-
-    @cached_property
-    def with_map(self) -> bool:
-        """Whether anyone's best model may have a map."""
-        return not all(self.data.words.is_baseline(best.model) for best in self.best.values())
-
-    def draw(self, ax: Axes, name: str) -> Axes:
-        """Draw the cell of a person."""
-        return draw_person(ax, self.person(name), self.with_map)
-
-    def trials(self, name: str) -> pd.DataFrame:
-        """Return the trials of a person under the best model."""
-        return self.data["trials_fitted"].iloc[self._rows[name, self.best[name].model]]
-
-    def table(self, names: Sequence[str]) -> pd.DataFrame | None:
-        """Return what is drawn of these people, a row a trial."""
-        tables = [self.trials(name) for name in names if name in self.best]
-        return pd.concat(tables, ignore_index=True) if tables else None
+    def _of(self, table: str, name: str) -> pd.DataFrame:
+        """Return the rows about a person and their best model."""
+        return self.data[table].iloc[self._rows[table].get((name, self.best[name].model), [])]
 
     def person(self, name: str) -> Person:
         """Return what the cell of a person shows."""
@@ -205,13 +149,12 @@ class Cells:
         model, probability = self.best[name]
         certain = f" {share(probability)}" if np.isfinite(probability) else ""
         record = self.data.run.load_record((model, name))
-        parameters = self.data["fits"].iloc[self._fit_rows.get((name, model), [])]
         return Person(
             name,
             model=f"{self.data.words.label(model)}{certain}",
             color=self.data.words.color(model),
-            trials=self.trials(name),
-            surface=surface_of(record, parameters) if record is not None else None,
+            trials=self._of("trials_fitted", name),
+            surface=surface_of(record, self._of("fits", name)) if record is not None else None,
             warning=self._warning(name, model),
         )
 
@@ -250,4 +193,8 @@ def surface_of(record: Record, parameters: pd.DataFrame) -> Surface | None:
     return Surface(alpha, omega, averaged.T if is_turned else averaged, median, best)
 
 
-PEOPLE = Page("people", TITLE, section, figures, _lacking)
+def _lacking(data: CohortData) -> str:
+    return "" if data.has("trials_fitted", "models", "fits") else "There are no fits of single people in the run."
+
+
+PEOPLE = Page("people", "People", _blocks, _lacking)

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from functools import partial
 from math import nan
+from typing import Any
 
 import pandas as pd
 
 from holmes_fit._support.numbers import listed, probability, share
-from holmes_fit.reporting.blocks import Block, Break, Grid, Panel, Row, Section, Table, Text, Warnings, numbers, texts
-from holmes_fit.reporting.figures.recovery import (
-    correlation_note,
-    draw_confusion,
-    draw_information,
-    draw_power,
-    draw_recovery,
-)
+from holmes_fit.reporting.blocks import Block, Break, Grid, Panel, Row, Table, Text, numbers, texts
+from holmes_fit.reporting.figures import recovery as drawing
 from holmes_fit.reporting.identification import HELPS, WEAK, strength, tells_by_correlation
-from holmes_fit.reporting.page import Figures, Page
+from holmes_fit.reporting.page import Page
 from holmes_fit.reporting.run_data import CohortData, named
 from holmes_fit.reporting.text import fixed, people, printable, whole
-from holmes_fit.reporting.warnings import noise_warnings, recovery_warnings
+from holmes_fit.reporting.warnings import warned
 
-TITLE = "Can this study tell?"
 CRITERIA = {"pooled": "the group's mixture", "evidence": "their own evidence"}
 ESTIMATORS = {"pooled": "pooled estimates", "mean": "posterior means", "map": "MAP estimates", "ml": "ML estimates"}
+MOST_RULES = 2  # whose power is shown
 ESTIMATES = (
     "Points are simulated people with their 95% intervals; open points have intervals that miss the truth. r is the "
     "correlation of estimates with the truth; covered, how many intervals hold it."
@@ -37,117 +32,51 @@ NO_RECOVERY = (
 )
 
 
-def section(data: CohortData) -> Section:
-    """Return the pages."""
-    drawn = {name: draw() for name, draw in figures(data).items()}
-    models = [panel for name, panel in drawn.items() if name.startswith("recovery_confusion")]
-    power = [panel for name, panel in drawn.items() if name.startswith("recovery_power")]
-    blocks: list[Block] = [
-        Text(finding(data), "finding"),
-        Text(_words(data)),
-        Warnings([*recovery_warnings(data), *noise_warnings(data)]),
-        Row([*models, drawn["recovery_information"]], 130, 190),
-    ]
-    if power:  # the first page has its fill of models, so that parameters begin on a page of their own
-        words = f"{ESTIMATES} {_weakly_identified(data)}".rstrip()
-        blocks += [Row(power, 145, 220), Break(), Text(_weakest(data) or NO_CORRELATIONS, "finding"), Text(words)]
-        blocks += [Warnings(recovery_warnings(data))]
-    grids = [grid for grid in drawn.values() if isinstance(grid, Grid)]
-    return Section(TITLE, [*blocks, *grids, *_calibration(data)])
-
-
-def figures(data: CohortData) -> Figures:
-    """Return the confusion of models, what choices tell, power, and the recovery of each model's parameters."""
-    found: dict[str, Callable[[], Panel | Grid]] = {}
-    for criterion in CRITERIA:
-        if len(rows := _confused(data, criterion)):
-            name = f"recovery_confusion_{criterion}"
-            found[name] = partial(confusion_panel, data, rows, name)
-    found["recovery_information"] = partial(information_panel, data)
-    rules = dict.fromkeys(_shown_power(data)["rule"]) if data.has("power") else {}
-    found |= {f"recovery_power_{n}": partial(_power_panel, data, n, rule) for n, rule in enumerate(rules, 1) if n <= 2}
-    recovered = list(dict.fromkeys(data["recovery_people"]["model"])) if data.has("recovery_people") else []
-    shown = [name for name in recovered if not data.words.is_baseline(name)] or recovered
-    return found | {f"recovery_{model}": partial(_recovery_grid, data, model) for model in shown}
+def _blocks(data: CohortData) -> Iterator[Block]:
+    confused = {criterion: rows for criterion in CRITERIA if len(rows := _confused(data, criterion))}
+    models = [confusion_panel(data, rows, f"recovery_confusion_{name}") for name, rows in confused.items()]
+    parameters = f"{ESTIMATES} {_weakly_identified(data)}".rstrip()
+    made = f"{_who(data)}, {how_made(data)}."
+    yield Text(finding(data), "finding")
+    yield Text(made if data.has("power") else f"{made} {_weakest(data)} {parameters}")
+    yield warned(data, "recovery", "noise")
+    yield Row([*models, information_panel(data)], 130, 190)
+    if data.has("power"):  # the first page has its fill of models, so that parameters begin on a page of their own
+        yield Row([*_power_panels(data)], 145, 220)
+        yield Break()
+        yield Text(_weakest(data) or NO_CORRELATIONS, "finding")
+        yield Text(parameters)
+        yield warned(data, "recovery")
+    if data.has("recovery_people"):
+        yield from _recovery_grids(data)
+    if data.has("sbc_summary"):
+        yield from _calibration(data)
 
 
 def finding(data: CohortData) -> str:
     """Return whether models can be told apart, or what can be said without a recovery study."""
     rows = confusion_rows(data)
     if len(rows):
-        right = rows[rows["truth"] == rows["chosen"]]
-        told = [f"{share(row['share'])} of {data.words.label(row['truth'])} people" for _, row in right.iterrows()]
-        guessing = share(1 / max(1, rows["chosen"].nunique()))
+        right = rows[rows["truth"] == rows["chosen"]].to_dict("records")
+        told = [f"{share(row['share'])} of {data.words.label(row['truth'])} people" for row in right]
         least, most = rows["n"].min(), rows["n"].max()
         size = f"{least:.0f}" if least == most else f"{least:.0f} to {most:.0f}"
         return (
             f"In a simulated study of this design, with {size} people of each model, {listed(told)} are recognised as "
-            f"such; guessing gives {guessing}."
+            f"such; guessing gives {share(1 / max(1, rows['chosen'].nunique()))}."
         )
-    told = [f"{share(value)} for {data.words.parameter(name)}" for name, value in _medians(data).items()]
+    ratios = information_table(data).groupby("parameter", sort=False)["ratio"].median()
+    told = [f"{share(ratio)} for {data.words.parameter(str(name))}" for name, ratio in ratios.items()]
     if not told:
         return "There is nothing that says whether this study can tell."
     return f"After a person's choices, the typical uncertainty is {listed(told)} of what it was before."
 
 
-def _confused(data: CohortData, criterion: str) -> pd.DataFrame:
-    table = data["confusion"]
-    return table[table["criterion"] == criterion] if len(table) else table
-
-
-def confusion_rows(data: CohortData) -> pd.DataFrame:
-    """Return the confusion of models by the best criterion that there is; no rows if there is none."""
-    found = [_confused(data, criterion) for criterion in CRITERIA]
-    return next((rows for rows in found if len(rows)), data["confusion"][:0])
-
-
-def information_table(data: CohortData) -> pd.DataFrame:
-    """Return each person's posterior SD over the prior SD, for the free parameters of the leading model."""
-    rows = data.of_model("fits", data.lead_model)
-    table = rows[["subject", "parameter", "sd_on_scale", "prior_sd_on_scale"]].copy()
-    return table.assign(ratio=table["sd_on_scale"] / table["prior_sd_on_scale"])
-
-
-def _medians(data: CohortData) -> dict[str, float]:
-    table = information_table(data)
-    return {str(name): float(values.median()) for name, values in table.groupby("parameter", sort=False)["ratio"]}
-
-
-def information_panel(data: CohortData, name: str = "recovery_information") -> Panel:
-    """Return the panel that sets posteriors against the prior, which needs no recovery study."""
-    table = information_table(data)
-    parameters = list(dict.fromkeys(table["parameter"]))
-    return Panel(
-        name,
-        partial(draw_information, ratios=table, parameters=parameters, model=data.lead_model, words=data.words),
-        f"Width of people's posteriors, against the prior ({data.words.label(data.lead_model)})",
-        "Points are people of this study. At 100% (dashed) the choices have told nothing. Lines and numbers: medians.",
-        table=table,
-        share=1.3,
-    )
-
-
-def confusion_panel(data: CohortData, rows: pd.DataFrame, name: str) -> Panel:
-    """Return the panel with the confusion of models by one criterion."""
-    models = [model for model in data.model_names if model in set(rows["truth"]) | set(rows["chosen"])]
-    models += [model for model in dict.fromkeys(rows["truth"]) if model not in models]
-    criterion = CRITERIA.get(str(rows["criterion"].iloc[0]), str(rows["criterion"].iloc[0]))
-    return Panel(
-        name,
-        partial(draw_confusion, rows=rows, models=models, words=data.words),
-        f"Simulated people, told apart by {criterion}",
-        "Rows add up to 100%. Below: numbers, and 95% intervals.",
-        table=rows,
-    )
-
-
-def _words(data: CohortData) -> str:
-    who = "People"
-    if data.has("recovery_people"):
-        sizes = data["recovery_people"].groupby("model")["subject"].nunique()
-        who = f"{people(sizes.max())} a model" if sizes.min() == sizes.max() else f"Up to {people(sizes.max())} a model"
-    made = f"{who}, {how_made(data)}."
-    return made if data.has("power") else f"{made} {_weakest(data)} {ESTIMATES} {_weakly_identified(data)}".rstrip()
+def _who(data: CohortData) -> str:
+    if not data.has("recovery_people"):
+        return "People"
+    sizes = data["recovery_people"].groupby("model")["subject"].nunique()
+    return f"{'' if sizes.min() == sizes.max() else 'Up to '}{people(sizes.max())} a model"
 
 
 def how_made(data: CohortData) -> str:
@@ -163,6 +92,74 @@ def how_made(data: CohortData) -> str:
     return f"simulated with {trials} and fitted {fitted}"
 
 
+# --- Models
+
+
+def _confused(data: CohortData, criterion: str) -> pd.DataFrame:
+    table = data["confusion"]
+    return table[table["criterion"] == criterion] if len(table) else table
+
+
+def confusion_rows(data: CohortData) -> pd.DataFrame:
+    """Return the confusion of models by the best criterion that there is; no rows if there is none."""
+    found = [_confused(data, criterion) for criterion in CRITERIA]
+    return next((rows for rows in found if len(rows)), data["confusion"][:0])
+
+
+def confusion_panel(data: CohortData, rows: pd.DataFrame, name: str) -> Panel:
+    """Return the panel with the confusion of models by one criterion."""
+    known = {*rows["truth"], *rows["chosen"]}
+    models = list(dict.fromkeys([*(model for model in data.model_names if model in known), *rows["truth"]]))
+    return Panel(
+        name,
+        partial(drawing.draw_confusion, rows=rows, models=models, words=data.words),
+        f"Simulated people, told apart by {CRITERIA[str(rows['criterion'].iloc[0])]}",
+        "Rows add up to 100%. Below: numbers, and 95% intervals.",
+        table=rows,
+    )
+
+
+def _power_panels(data: CohortData) -> Iterator[Panel]:
+    """Give the power for the pair of models that matters most, flat against HOLMES, from the leading one's side."""
+    table = data["power"]
+    pairs = list(dict.fromkeys(zip(table["model"], table["against"], strict=True)))
+    pair = max(pairs, key=lambda pair: (set(pair) == {"flat", "holmes"}, pair[0] == data.lead_model))
+    table = table[(table["model"] == pair[0]) & (table["against"] == pair[1])]
+    model, against = map(data.words.label, pair)
+    for place, rule in enumerate(list(dict.fromkeys(table["rule"]))[:MOST_RULES], start=1):
+        rows = table[table["rule"] == rule]
+        yield Panel(
+            f"recovery_power_{place}",
+            partial(drawing.draw_power, table=rows, by="frequency", name=share),
+            f"Power to find that {model} is more frequent than {against}: {printable(rule)}",
+            f"Lines: true shares of {model}; at 50% power is the rate of false alarms. Bars: 95% intervals.",
+            table=rows,
+        )
+
+
+# --- Parameters
+
+
+def information_table(data: CohortData) -> pd.DataFrame:
+    """Return each person's posterior SD over the prior SD, for the free parameters of the leading model."""
+    table = data.of_model("fits", data.lead_model)[["subject", "parameter", "sd_on_scale", "prior_sd_on_scale"]]
+    return table.assign(ratio=table["sd_on_scale"] / table["prior_sd_on_scale"])
+
+
+def information_panel(data: CohortData, name: str = "recovery_information") -> Panel:
+    """Return the panel that sets posteriors against the prior, which needs no recovery study."""
+    table = information_table(data)
+    parameters = list(dict.fromkeys(table["parameter"]))
+    return Panel(
+        name,
+        partial(drawing.draw_information, ratios=table, parameters=parameters, model=data.lead_model, words=data.words),
+        f"Width of people's posteriors, against the prior ({data.words.label(data.lead_model)})",
+        "Points are people of this study. At 100% (dashed) the choices have told nothing. Lines and numbers: medians.",
+        table=table,
+        share=1.3,
+    )
+
+
 def _measured(data: CohortData, estimator: str, measure: str = "correlation") -> pd.DataFrame:
     """Return a measure of all parameters of the leading model, the lowest first."""
     rows = data.of_model("recovery", data.lead_model)
@@ -175,93 +172,59 @@ def _weakly_identified(data: CohortData) -> str:
     correlations = _measured(data, "mean").set_index("parameter")["value"]
     weak = []
     for row in _measured(data, "mean", "variance_removed").to_dict("records"):
-        name, n, removed = str(row["parameter"]), int(row["n"]), float(row["value"])
-        r = float(correlations.get(name, nan))
-        if strength(r, removed, n) in WEAK:
-            by_r = tells_by_correlation(r, n)
-            by = f"r = {fixed(r)}" if by_r else f"{share(max(0.0, removed))} of the prior's variance removed"
-            weak.append(f"{data.words.parameter(name)} ({by})")
+        r, n = float(correlations.get(row["parameter"], nan)), int(row["n"])
+        if strength(r, row["value"], n) in WEAK:
+            by = f"r = {fixed(r)}" if tells_by_correlation(r, n) else f"{_removed(row)} of the prior's variance removed"
+            weak.append(f"{data.words.parameter(row['parameter'])} ({by})")
     return f"Weakly identified by one person's choices alone: {listed(weak)}. What helps: {HELPS}" if weak else ""
 
 
 def _weakest(data: CohortData) -> str:
     """Say which parameters are recovered best and least: by correlations, if there are people enough for them."""
-    rows = _measured(data, _estimator(data))
+    rows = _measured(data, _estimator(data)).to_dict("records")
+    by_correlation = len(rows) < 2 or tells_by_correlation(rows[0]["value"], int(min(row["n"] for row in rows)))
+    rows = rows if by_correlation else _measured(data, "mean", "variance_removed").to_dict("records")
     if len(rows) < 2:
         return ""
-    if not tells_by_correlation(float(rows["value"].iloc[0]), int(rows["n"].min())):
-        return _least_removed(data)
-    low, high = rows.iloc[0], rows.iloc[-1]
+    (low, *_, high), under = rows, f"Under {data.words.label(data.lead_model)}"
+    least, best = (data.words.parameter(row["parameter"]) for row in (low, high))
+    if by_correlation:
+        r, lowest = fixed(high["value"]), fixed(low["value"])
+        return f"{under}, {best} is recovered best (r = {r}) and {least} least (r = {lowest})."
     return (
-        f"Under {data.words.label(data.lead_model)}, {data.words.parameter(high['parameter'])} is recovered best "
-        f"(r = {fixed(high['value'])}) and {data.words.parameter(low['parameter'])} least (r = {fixed(low['value'])})."
+        f"{under}, a person's choices tell {best} best ({_removed(high)} of the prior's variance removed) and {least} "
+        f"least ({_removed(low)})."
     )
 
 
-def _least_removed(data: CohortData) -> str:
-    rows = _measured(data, "mean", "variance_removed")
-    if len(rows) < 2:
-        return ""
-    low, high = rows.iloc[0], rows.iloc[-1]
-    best, least = (data.words.parameter(row["parameter"]) for row in (high, low))
-    return (
-        f"Under {data.words.label(data.lead_model)}, a person's choices tell {best} best "
-        f"({share(max(0.0, high['value']))} of the prior's variance removed) and {least} least "
-        f"({share(max(0.0, low['value']))})."
-    )
+def _removed(row: Mapping[Hashable, Any]) -> str:
+    return share(max(0.0, float(row["value"])))
 
 
 def _estimator(data: CohortData) -> str:
     """Return the estimator to show: pooled where there is one."""
+    columns = {name: f"{name}_on_scale" for name in ESTIMATORS}
     table = data["recovery_people"]
-    for name in ESTIMATORS:
-        if f"{name}_on_scale" in table and table[f"{name}_on_scale"].notna().any():
-            return name
-    return "mean"
+    known = (name for name, column in columns.items() if column in table and table[column].notna().any())
+    return next(known, "mean")
 
 
-def _recovery_grid(data: CohortData, model: str) -> Grid:
-    """Return a cell for each parameter of a model, with estimates against the truth."""
-    estimator, own, scores = _estimator(data), data.of_model("recovery_people", model), data.of_model("recovery", model)
-    cells = []
-    for parameter, rows in own.groupby("parameter", sort=False):
-        draw = partial(
-            draw_recovery,
-            rows=rows,
-            estimator=estimator,
-            color=data.words.color(model),
-            note=correlation_note(scores[scores["parameter"] == parameter], estimator),
-        )
-        cells.append(Panel("", draw, data.words.parameter(str(parameter))))
-    title = f"{data.words.label(model)}: {ESTIMATORS[estimator]} (up) against the truth (across)"
-    columns, pads = max(4, min(5, len(cells))), (30.0, 17.0, 4.0, 14.0)
-    return Grid(f"recovery_{model}", cells, columns, 120.0, 150.0, pads, heads={0: title}, table=own)
-
-
-def _shown_power(data: CohortData) -> pd.DataFrame:
-    """Return the power of the pair of models that matters most: flat against HOLMES, from the leading one's side."""
-    table = data["power"]
-    pairs = list(dict.fromkeys(zip(table["model"], table["against"], strict=True)))
-    model, against = max(pairs, key=lambda pair: (set(pair) == {"flat", "holmes"}, pair[0] == data.lead_model))
-    return table[(table["model"] == model) & (table["against"] == against)]
-
-
-def _power_panel(data: CohortData, place: int, rule: str) -> Panel:
-    table = _shown_power(data)
-    rows = table[table["rule"] == rule]
-    model, against = (data.words.label(str(rows[name].iloc[0])) for name in ("model", "against"))
-    return Panel(
-        f"recovery_power_{place}",
-        partial(draw_power, table=rows, by="frequency", name=share),
-        f"Power to find that {model} is more frequent than {against}: {printable(rule)}",
-        f"Lines: true shares of {model}; at 50% power is the rate of false alarms. Bars: 95% intervals.",
-        table=rows,
-    )
+def _recovery_grids(data: CohortData) -> Iterator[Grid]:
+    """Give a cell for each parameter, model by model, with estimates against the truth; baselines if nothing else."""
+    estimator, recovered = _estimator(data), list(dict.fromkeys(data["recovery_people"]["model"]))
+    for model in [name for name in recovered if not data.words.is_baseline(name)] or recovered:
+        own, scores = data.of_model("recovery_people", model), data.of_model("recovery", model)
+        draw = partial(drawing.draw_recovery, estimator=estimator, color=data.words.color(model))
+        cells = []
+        for parameter, rows in own.groupby("parameter", sort=False):
+            note = drawing.correlation_note(scores[scores["parameter"] == parameter], estimator)
+            cells.append(Panel("", partial(draw, rows=rows, note=note), data.words.parameter(str(parameter))))
+        title = f"{data.words.label(model)}: {ESTIMATORS[estimator]} (up) against the truth (across)"
+        columns, pads = max(4, min(5, len(cells))), (30.0, 17.0, 4.0, 14.0)
+        yield Grid(f"recovery_{model}", cells, columns, 120.0, 150.0, pads, heads={0: title}, table=own)
 
 
 def _calibration(data: CohortData) -> Iterator[Block]:
-    if not data.has("sbc_summary"):
-        return
     table = data["sbc_summary"].dropna(subset=["chi2_p", "ecdf_p"], how="all")
     if not len(table):
         reasons = ", ".join(dict.fromkeys(data["sbc_summary"]["verdict"]))
@@ -284,4 +247,4 @@ def _lacking(data: CohortData) -> str:
     return "" if data.has("recovery") else NO_RECOVERY
 
 
-RECOVERY = Page("recovery", TITLE, section, figures, _lacking)
+RECOVERY = Page("recovery", "Can this study tell?", _blocks, _lacking)

@@ -10,14 +10,13 @@ import numpy as np
 import pandas as pd
 
 from holmes_fit._support.numbers import listed, share
-from holmes_fit.reporting.blocks import GUTTER, SMALL, TEXT_WIDTH, Panel, Row, Section, Text
+from holmes_fit.reporting.blocks import GUTTER, SMALL, TEXT_WIDTH, Block, Panel, Row, Text
 from holmes_fit.reporting.figures.tree_nodes import LEAST_SHARE, Node
 from holmes_fit.reporting.figures.trees import draw_tree, draw_tree_key, fitting_root, height_of, width_of_tree
-from holmes_fit.reporting.page import Figures, Page
+from holmes_fit.reporting.page import Page
 from holmes_fit.reporting.run_data import CohortData
 from holmes_fit.reporting.text import count, fixed, printable, shortened, wrapped
 
-TITLE = "Inside the model"
 PREFERRED = "holmes"
 N_COLUMNS = 10  # of trees.csv before the cues
 TELLING = 0.1  # share of the trials that a node needs to be spoken of
@@ -70,7 +69,9 @@ def chosen_learners(data: CohortData, model: str) -> list[Learner]:
     fits = fits.dropna(subset=["pseudo_r2"]).sort_values("pseudo_r2", ascending=False, kind="stable")
     trials = data.of_model("trials_fitted", model)
     found = []
-    for rank, place in _ranks(len(fits)):
+    n, best, worst = len(fits), ("Best fit", 0), ("Worst fit", len(fits) - 1)
+    few: dict[int, list[tuple[str, int]]] = {0: [], 1: [("The only fit", 0)], 2: [best, worst]}
+    for rank, place in few.get(n, [best, ("Median fit", n // 2), worst]):
         subject = str(fits["subject"].iloc[place])
         lengths = trials.loc[trials["subject"] == subject, "restart"].value_counts(sort=False)
         restart = str(lengths.idxmax())
@@ -80,59 +81,30 @@ def chosen_learners(data: CohortData, model: str) -> list[Learner]:
     return found
 
 
-def _ranks(n: int) -> Iterator[tuple[str, int]]:
-    if n == 1:
-        yield "The only fit", 0
-    if n > 1:
-        yield "Best fit", 0
-    if n > 2:
-        yield "Median fit", n // 2
-    if n > 1:
-        yield "Worst fit", n - 1
-
-
 # --- The page
 
 
-def _lacking(data: CohortData) -> str:
-    if not shown_model(data):
-        return "None of the fitted models has latent causes, so that there are no trees to show."
-    return "" if data.has("models", "trials_fitted") else "The run has no fits of single people."
-
-
-def section(data: CohortData) -> Section:
-    """Return the page."""
+def _blocks(data: CohortData) -> Iterator[Block]:
     model = shown_model(data)
     trees = data.of_model("trees", model)
-    key, *drawn = (draw() for draw in figures(data).values())
-    how = TREE if trees["level"].max() > 0 else ROW
-    return Section(
-        TITLE,
-        [
-            Text(_finding(trees, data.words.label(model)), "finding"),
-            Text(f"{how}{CUES}"),
-            Row([key], KEY),
-            *(Row(row, max(panel.height for panel in row)) for row in in_rows(drawn)),
-        ],
-    )
-
-
-def figures(data: CohortData) -> Figures:
-    """Return the key, and a tree for each learner."""
-    model = shown_model(data)
-    learners = chosen_learners(data, model) if model else []
-    trees = {f"tree_{place}": partial(_tree, data, learner, place) for place, learner in enumerate(learners, start=1)}
-    return {"tree_key": partial(Panel, "tree_key", draw_tree_key, height=KEY), **trees}
+    yield Text(_finding(trees, data.words.label(model)), "finding")
+    yield Text(f"{TREE if trees['level'].max() > 0 else ROW}{CUES}")
+    yield Row([Panel("tree_key", draw_tree_key, height=KEY)], KEY)
+    drawn = [_tree(data, learner, place) for place, learner in enumerate(chosen_learners(data, model), start=1)]
+    yield from (Row(row, max(panel.height for panel in row)) for row in in_rows(drawn))
 
 
 def _tree(data: CohortData, learner: Learner, place: int) -> Panel:
     """Return the panel of a tree, whose share is the width that it takes in points."""
     cues = [str(name) for name in data["trees"].columns[N_COLUMNS:]]
     root, least_share = fitting_root(learner.rows, cues, learner.n_trials, TEXT_WIDTH - SLACK)
+    name = shortened(learner.subject, TITLE_SIZE, NAME_WIDTH, "bold")
+    warnings = [text.partition(":")[0] for text in data.warned_of(learner.subject, shown_model(data))]
+    title = f"{learner.rank}: {name}, pseudo-R² {fixed(learner.pseudo_r2)}"
     return Panel(
         f"tree_{place}",
         partial(draw_tree, root=root),
-        f"{_title(learner)}{_warning(data, learner.subject, shown_model(data))}",
+        f"{title}   ⚠ {', '.join(warnings)}" if warnings else title,
         _caption(learner, root, least_share),
         share=width_of_tree(root, TEXT_WIDTH - SLACK) + SLACK,
         table=learner.rows,
@@ -175,11 +147,6 @@ def _finding(trees: pd.DataFrame, label: str) -> str:
     return f"{label} grows {where} in {who}."
 
 
-def _title(learner: Learner) -> str:
-    name = shortened(learner.subject, TITLE_SIZE, NAME_WIDTH, "bold")
-    return f"{learner.rank}: {name}, pseudo-R² {fixed(round(learner.pseudo_r2, 2) + 0.0)}"
-
-
 def _caption(learner: Learner, root: Node, least_share: float) -> str:
     nodes = list(root.below())
     what = "cause" if root.n_levels <= 1 else "node"
@@ -203,9 +170,10 @@ def _clearest(nodes: list[Node]) -> str:
     return f"Clearest: {cues} ({came})."
 
 
-def _warning(data: CohortData, subject: str, model: str) -> str:
-    texts = [text.partition(":")[0] for text in data.warned_of(subject, model)]
-    return f"   ⚠ {', '.join(texts)}" if texts else ""
+def _lacking(data: CohortData) -> str:
+    if not shown_model(data):
+        return "None of the fitted models has latent causes, so that there are no trees to show."
+    return "" if data.has("models", "trials_fitted") else "The run has no fits of single people."
 
 
-TREES = Page("trees", TITLE, section, figures, _lacking)
+TREES = Page("trees", "Inside the model", _blocks, _lacking)
