@@ -71,6 +71,12 @@ class Grid:
     table: pd.DataFrame | None = None
     part: int = 0  # cells in one file, the next group of them beginning another; all of them in one if 0
 
+    def parts(self, size: int) -> Iterator[tuple[str, Sequence[Panel]]]:
+        """Give so many cells at a time, and what stands above them; below a heading, others begin."""
+        for begin, end in pairwise([*sorted({0, *self.heads}), len(self.cells)]):
+            for first in range(begin, end, size):
+                yield self.heads.get(first, ""), self.cells[first : min(first + size, end)]
+
     def files(self) -> Iterator[Panel | Grid]:
         """Give the figures to be written: the key, and the grid, in parts if it is large."""
         if self.key is not None:
@@ -78,13 +84,7 @@ class Grid:
         if not self.part:
             yield self
             return
-        edges = [*sorted({0, *self.heads}), len(self.cells)]
-        parts = [
-            self.cells[start : min(start + self.part, end)]
-            for begin, end in pairwise(edges)
-            for start in range(begin, end, self.part)
-        ]
-        for number, cells in enumerate(parts, start=1):
+        for number, (_, cells) in enumerate(self.parts(self.part), start=1):
             tables = [cell.table for cell in cells if cell.table is not None]
             table = pd.concat(tables, ignore_index=True) if tables else None
             yield replace(self, name=f"{self.name}_{number}", cells=cells, table=table)

@@ -71,7 +71,7 @@ def draw(
     """
     data = read_data(run, recovery=recovery)
     with use_style():
-        known = figures_of(data, [name for name in PAGES if str(figure).startswith(name)])
+        known = figures_of(data, [name for name in PAGES if name.startswith(str(figure).split("_")[0])])
         if figure not in known:
             known = figures_of(data)
         if figure not in known:

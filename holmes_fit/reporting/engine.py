@@ -15,6 +15,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -23,22 +24,8 @@ import typst
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from holmes_fit.reporting.blocks import (
-    GUTTER,
-    SMALL,
-    TEXT_WIDTH,
-    About,
-    Block,
-    Break,
-    Grid,
-    Panel,
-    Picture,
-    Row,
-    Section,
-    Table,
-    Text,
-    Warnings,
-)
+from holmes_fit.reporting import blocks
+from holmes_fit.reporting.blocks import GUTTER, SMALL, TEXT_WIDTH, About, Block, Grid, Panel, Row, Section
 from holmes_fit.reporting.figures.layout import POINTS, fit_into, fractions
 from holmes_fit.reporting.text import printable, shortened
 
@@ -61,7 +48,7 @@ RC: dict[Any, Any] = {
 
 def pdf_of(sections: Sequence[Section], about: About, when: datetime | None = None) -> bytes:
     """Return a PDF; ``when`` is its date, which has none otherwise. To be called within ``use_style``."""
-    blocks = [block for section in sections for block in section.blocks]
+    every = [block for section in sections for block in section.blocks]
     document = {**_about(about), "dated": when is not None, "sections": list(_sections(sections))}
     stamp = int(when.timestamp()) if when is not None else 0
     with tempfile.TemporaryDirectory() as name, mpl.rc_context(RC):
@@ -71,8 +58,8 @@ def pdf_of(sections: Sequence[Section], about: About, when: datetime | None = No
         fonts = _fonts(root / "fonts")
         content.write_text(json.dumps({**document, "final": False, "heights": {}}), encoding="utf-8")
         marks = json.loads(typst.Compiler(main, root=root, font_paths=fonts).query("<mark>", field="value"))
-        heights = _heights(blocks, marks)
-        for n, block in enumerate(blocks):
+        heights = _heights(every, marks)
+        for n, block in enumerate(every):
             for part, figure in _figures(block, heights.get(n, 0.0)):
                 figure.savefig(root / f"{n}-{part}.svg", format="svg", metadata={"Date": None})
         content.write_text(json.dumps({**document, "final": True, "heights": heights}), encoding="utf-8")
@@ -105,20 +92,19 @@ def _about(about: About) -> dict[str, object]:
 
 
 def _sections(sections: Sequence[Section]) -> Iterator[dict[str, object]]:
-    n = 0
+    number = count()
     for section in sections:
-        blocks = [{"n": n + k, **_as_json(block)} for k, block in enumerate(section.blocks)]
-        yield {"title": shortened(section.title, SMALL, 0.33 * TEXT_WIDTH), "blocks": blocks}
-        n += len(blocks)
+        placed = [{"n": next(number), **_as_json(block)} for block in section.blocks]
+        yield {"title": shortened(section.title, SMALL, 0.33 * TEXT_WIDTH), "blocks": placed}
 
 
 def _as_json(block: Block) -> dict[str, object]:
     match block:
-        case Text(text, kind):
+        case blocks.Text(text, kind):
             return {"kind": kind, "text": printable(text)}
-        case Warnings(texts):
+        case blocks.Warnings(texts):
             return {"kind": "warnings", "texts": [*map(printable, texts)]}
-        case Table(columns, rows, marked, size):
+        case blocks.Table(columns, rows, marked, size):
             heads = [{"head": printable(column.head), "right": column.right} for column in columns]
             cells = [[*map(printable, row)] for row in rows]
             return {"kind": "table", "columns": heads, "rows": cells, "marked": sorted(marked), "size": size}
@@ -127,27 +113,19 @@ def _as_json(block: Block) -> dict[str, object]:
             shares, alt = [panel.share for panel in panels], "; ".join(word["title"] for word in words)
             return {"kind": "row", "panels": words, "shares": shares, "least": least, "alt": alt}
         case Grid():
-            above = [printable(head) for head, _ in _rows(block)]
+            above = [printable(head) for head, _ in block.parts(block.columns)]
             key = 0.0 if block.key is None else block.key.height
             return {"kind": "grid", "heads": above, "least": block.least, "gap": block.gap, "key": key}
-        case Picture(_, height, caption):
+        case blocks.Picture(_, height, caption):
             return {"kind": "picture", "least": height, "caption": printable(caption)}
-        case Break():
+        case blocks.Break():
             return {"kind": "break"}
-
-
-def _rows(grid: Grid) -> Iterator[tuple[str, Sequence[Panel]]]:
-    """Give the rows of cells, and what stands above each; a new row begins below a heading."""
-    starts = sorted({0, *grid.heads})
-    for start, end in zip(starts, [*starts[1:], len(grid.cells)], strict=True):
-        for first in range(start, end, grid.columns):
-            yield grid.heads.get(first, ""), grid.cells[first : min(first + grid.columns, end)]
 
 
 # --- Heights
 
 
-def _heights(blocks: Sequence[Block], marks: Sequence[Mapping[str, Any]]) -> dict[int, float]:
+def _heights(every: Sequence[Block], marks: Sequence[Mapping[str, Any]]) -> dict[int, float]:
     """Return how high rows and cells become: what is left of a page is theirs, in equal parts, up to their most."""
     ends: dict[int, float] = {}
     begun: dict[int, int] = {}
@@ -158,18 +136,18 @@ def _heights(blocks: Sequence[Block], marks: Sequence[Mapping[str, Any]]) -> dic
             begun[n] = page
             continue
         ends[page] = max(ends.get(page, 0.0), float(mark["y"]))
-        block = blocks[n] if n >= 0 else None
-        if mark["kind"] == "end" and isinstance(block, Table | Text | Warnings):
+        block = every[n] if n >= 0 else None
+        if mark["kind"] == "end" and isinstance(block, blocks.Table | blocks.Text | blocks.Warnings):
             ends.update(dict.fromkeys(range(begun[n], page), BOTTOM))  # it goes on on the next page
         if isinstance(block, Row) or (isinstance(block, Grid) and mark["kind"] == "part"):
             units.setdefault(page, []).append(n)
     found: dict[int, float] = {}
     for page, here in units.items():
         room = max(0.0, BOTTOM - ends[page] - SLACK)
-        for left, n in enumerate(sorted(here, key=lambda n: _growth(blocks[n]))):
-            more = min(_growth(blocks[n]), room / (len(here) - left))
+        for left, n in enumerate(sorted(here, key=lambda n: _growth(every[n]))):
+            more = min(_growth(every[n]), room / (len(here) - left))
             room -= more
-            least = blocks[n].least  # type: ignore[union-attr]
+            least = every[n].least  # type: ignore[union-attr]
             found[n] = min(found.get(n, float("inf")), least + more)  # cells of a grid are all alike
     return found
 
@@ -188,9 +166,9 @@ def _figures(block: Block, height: float) -> Iterator[tuple[str, Figure]]:
         case Grid():
             if block.key is not None:
                 yield "key", _row(Row([block.key], block.key.height), block.key.height)
-            for place, (_, cells) in enumerate(_rows(block)):
+            for place, (_, cells) in enumerate(block.parts(block.columns)):
                 yield str(place), _cells(block, cells, height)
-        case Picture(draw, high):
+        case blocks.Picture(draw, high):
             figure = canvas(high)
             figure.set_layout_engine("constrained")
             draw(figure)

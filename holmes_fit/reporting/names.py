@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from holmes_fit.reporting.style import INK
 from holmes_fit.runs.described import model_words, parameter_words
 
 OTHERS = ("#009e73", "#cc79a7", "#0072b2")  # of models that have no colour of their own
@@ -53,9 +54,9 @@ def term_label(term: str) -> str:
     return _LEVEL.sub(r": \1", term).replace(" - ", " − ")
 
 
-def group_color(place: int) -> str:
-    """Return the colour of the group at that place."""
-    return GROUP_COLORS[place % len(GROUP_COLORS)]
+def color_of(group: str, groups: Sequence[str]) -> str:
+    """Return the colour of a group; everyone together is dark."""
+    return GROUP_COLORS[groups.index(group) % len(GROUP_COLORS)] if group in groups else INK
 
 
 def group_marker(place: int) -> str:

@@ -55,17 +55,14 @@ def wrapped(text: str, size: float, width: float, weight: Weight = "normal") -> 
     """Break a printable text into lines of at most ``width`` points; words that are longer are broken, too."""
     lines: list[str] = []
     for paragraph in text.split("\n"):
-        line = ""
+        lines.append("")
         for word in paragraph.split():
-            longer = f"{line} {word}" if line else word
+            longer = f"{lines[-1]} {word}".lstrip()
             if width_of(longer, size, weight) <= width:
-                line = longer
-                continue
-            if line:
-                lines.append(line)
-            *whole, line = _pieces(word, size, width, weight)
-            lines += whole
-        lines.append(line)
+                lines[-1] = longer
+            else:
+                before = [lines.pop()]
+                lines += [*filter(None, before), *_pieces(word, size, width, weight)]
     return lines
 
 

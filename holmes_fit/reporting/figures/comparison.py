@@ -14,8 +14,7 @@ from matplotlib.transforms import Bbox
 from holmes_fit._support.numbers import probability, share
 from holmes_fit.reporting.figures import axes
 from holmes_fit.reporting.figures.axes import LABEL, Array
-from holmes_fit.reporting.figures.data import color_of
-from holmes_fit.reporting.names import Words
+from holmes_fit.reporting.names import Words, color_of
 from holmes_fit.reporting.run_data import EVERYONE
 from holmes_fit.reporting.style import INK
 from holmes_fit.reporting.text import shortened, signed, width_of

@@ -1,4 +1,4 @@
-"""Figures of what people did: learning curves, and strips with a point for each person."""
+"""Figures of what people did, and what models make of it: learning curves, and strips with a point for each person."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from holmes_fit.reporting.figures.axes import end_labels, jitter, percent_axis, reference
-from holmes_fit.reporting.names import group_color, group_marker
+from holmes_fit.reporting.names import color_of, group_marker
 from holmes_fit.reporting.run_data import EVERYONE
 from holmes_fit.reporting.scores import half_interval
 from holmes_fit.reporting.style import INK
@@ -18,11 +18,6 @@ from holmes_fit.reporting.text import printable, shortened, width_of
 
 STRIP = 115.0  # points across, where three of them stand side by side
 TURNED = 44.0  # points of a name that stands aslant
-
-
-def color_of(group: str, groups: Sequence[str]) -> str:
-    """Return the colour of a group; everyone together is dark."""
-    return group_color(groups.index(group)) if group in groups else INK
 
 
 def draw_learning_curves(ax: Axes, curve: pd.DataFrame, groups: Sequence[str]) -> Axes:
@@ -48,6 +43,35 @@ def draw_learning_curves(ax: Axes, curve: pd.DataFrame, groups: Sequence[str]) -
     ax.set_xlabel("trial")
     percent_axis(ax)
     return end_labels(ax, ends)
+
+
+def draw_predictive(ax: Axes, rows: pd.DataFrame, color: str, limits: tuple[float, float] | None = None) -> Axes:
+    """Draw what people did as dark points, and what a model does as a line with its 95% band."""
+    rows = rows.sort_values("bin")
+    places = np.arange(len(rows))
+    ax.fill_between(places, rows["lower"], rows["upper"], color=color, alpha=0.28, linewidth=0)
+    ax.plot(places, rows["simulated"], color=color, linewidth=1.6)
+    ax.plot(places, rows["observed"], color=INK, linewidth=0.8, marker="o", markersize=3.2)
+    outside = ~rows["observed"].between(rows["lower"], rows["upper"]).to_numpy()
+    ring = rows["observed"].to_numpy()[outside]
+    ax.plot(places[outside], ring, "o", markersize=7, color=INK, fillstyle="none", markeredgewidth=0.8)
+    note = f"{len(rows) - int(outside.sum())} of {len(rows)} in band"
+    ax.text(0.03, 0.99, note, transform=ax.transAxes, va="top", fontsize=7, color="#6b6b6b")
+    reference(ax, 0.5, linestyle=(0, (4, 3)))
+    if limits is not None:
+        ax.set_ylim(*limits)
+    low, high = ax.get_ylim()
+    ax.set_yticks([tick for tick in ax.get_yticks() if max(0.0, low) <= tick <= min(1.0, high)])
+    percent_axis(ax)
+    texts = [shortened(label, 7, 44).replace("-", "–") for label in rows["label"]]
+    shown = sorted({0, len(rows) - 1}) if len(rows) > 4 else [*places]
+    ax.set_xticks(shown, [texts[place] for place in shown], fontsize=7)
+    for tick, place in zip(ax.get_xticklabels(), shown, strict=True):
+        tick.set_parse_math(False)
+        tick.set_horizontalalignment("left" if place == 0 else "right" if place == len(rows) - 1 else "center")
+    ax.tick_params(axis="y", labelsize=7)
+    ax.set_xlim(-0.4, max(len(rows) - 0.6, 0.4))
+    return ax
 
 
 def draw_strip(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -53,15 +53,9 @@ def draw_design(ax: Axes, protocol: Protocol, trials: pd.DataFrame) -> Axes:
         top += GAP if row.opens else 0.0
         tops.append(top)
         extent = (0.5, len(trials) + 0.5, top + 0.94, top + 0.06)
-        ax.imshow(
-            row.on[np.newaxis].astype(int),
-            cmap=ListedColormap(list(row.colors)),
-            vmin=0,
-            vmax=1,
-            extent=extent,
-            aspect="auto",
-            interpolation="none",
-        )
+        colors = ListedColormap(list(row.colors))
+        style: dict[str, Any] = {"vmin": 0, "vmax": 1, "aspect": "auto", "interpolation": "none"}
+        ax.imshow(row.on[np.newaxis].astype(int), cmap=colors, extent=extent, **style)
         top += 1.0
     ax.set_ylim(top, 0)
     ax.set_xlim(0.5, len(trials) + 0.5)
@@ -99,13 +93,11 @@ def _rows(protocol: Protocol, trials: pd.DataFrame) -> Iterator[_Row]:
         values = trials[name].to_numpy()
         if feature.levels is None:
             yield _Row(label, values == 1, (ABSENT, PRESENT), opens)
-            opens = False
-            continue
-        for position, level in enumerate(feature.levels):
+        for position, level in enumerate(feature.levels or ()):
             text = plain(level, LONGEST_NAME)
-            yield _Row(text if position else f"{label}: {text}", values == level, (ABSENT, PRESENT), opens)
-            opens = False
-        opens = True
+            named = text if position else f"{label}: {text}"
+            yield _Row(named, values == level, (ABSENT, PRESENT), opens and not position)
+        opens = feature.levels is not None
     outcome = trials["outcome"].fillna(0).to_numpy() == 1
     yield _Row("outcome", outcome, (OUTCOME_0, OUTCOME_1), opens=True)
     yield _Row("feedback", trials["feedback"].to_numpy(dtype=bool), (ABSENT, FEEDBACK), opens=False)

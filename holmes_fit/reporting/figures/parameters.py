@@ -13,7 +13,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from holmes_fit._support.numbers import probability
 from holmes_fit.reporting.figures import axes
 from holmes_fit.reporting.figures.axes import LABEL, NAME, to_scale
-from holmes_fit.reporting.names import Words, group_color, group_marker, term_label
+from holmes_fit.reporting.names import Words, color_of, group_marker, term_label
 from holmes_fit.reporting.style import INK
 from holmes_fit.reporting.text import number, shortened, signed, width_of
 
@@ -148,7 +148,7 @@ def draw_pair(
             to_scale(own[x], scales[x]),
             to_scale(own[y], scales[y]),
             s=26 if len(table) <= 60 else 10,
-            color=group_color(place) if groups else INK,
+            color=color_of(group, groups),
             marker=group_marker(place),
             alpha=0.7,
             linewidth=0,

@@ -19,7 +19,7 @@ from matplotlib.path import Path
 from numpy.typing import NDArray
 
 from holmes_fit.reporting.figures.axes import mixed
-from holmes_fit.reporting.figures.keys import Key, size_of
+from holmes_fit.reporting.figures.layout import Key, size_of
 from holmes_fit.reporting.style import INK, RULE
 from holmes_fit.reporting.text import ELLIPSIS, printable, shortened, width_of, wrapped
 
@@ -285,10 +285,9 @@ def draw_people_key(ax: Axes, with_map: bool = True) -> Axes:
         ax.plot([key.x + 1] * 2, [key.y - half, key.y + half], color=color, linewidth=1.2, clip_on=False)
         key.x += 5
         key.text(text)
-    key.mark(marker="o", size=2.5, color=INK, markeredgewidth=0)
-    key.text("choice probability")
-    key.mark(marker="o", size=2.5, color=P_HAT, markeredgewidth=0)
-    key.text("p-hat")
+    for color, text in ((INK, "choice probability"), (P_HAT, "p-hat")):
+        key.mark(marker="o", size=2.5, color=color, markeredgewidth=0)
+        key.text(text)
     if not with_map:
         return ax
     key.mark(marker="o", size=4, color="white", markeredgecolor=INK, markeredgewidth=0.9)

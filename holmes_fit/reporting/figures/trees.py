@@ -14,7 +14,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patches import Rectangle
 
 from holmes_fit._support.numbers import share
-from holmes_fit.reporting.figures.keys import Key, size_of
+from holmes_fit.reporting.figures.layout import Key, size_of
 from holmes_fit.reporting.figures.tree_nodes import LEAST_SHARE, Node, root_of
 from holmes_fit.reporting.style import INK, NO_OUTCOME, OUTCOME, RULE
 from holmes_fit.reporting.text import count, shortened, width_of

@@ -9,8 +9,8 @@ import pandas as pd
 
 from holmes_fit._support.numbers import MISSING, share
 from holmes_fit.reporting.blocks import Block, Grid, Panel, Table, Text, numbers, texts
-from holmes_fit.reporting.figures.behaviour import draw_predictive
-from holmes_fit.reporting.page import Page
+from holmes_fit.reporting.figures.data import draw_predictive
+from holmes_fit.reporting.page import Page, needing
 from holmes_fit.reporting.run_data import EVERYONE, CohortData
 from holmes_fit.reporting.text import brief, capital, fixed
 from holmes_fit.reporting.warnings import warned
@@ -161,9 +161,5 @@ def _summary_table(data: CohortData) -> Iterator[Block]:
     yield Table([*texts("answers that", "group"), *numbers(*map(data.words.label, models))], rows)
 
 
-def _lacking(data: CohortData) -> str:
-    told = "There are no simulated cohorts to set beside people: run holmes-fit compare RUN."
-    return "" if data.has("predictive") else told
-
-
-BEHAVIOUR = Page("behaviour", "Models against behaviour", _blocks, _lacking)
+LACKING = "There are no simulated cohorts to set beside people: run holmes-fit compare RUN."
+BEHAVIOUR = Page("behaviour", "Models against behaviour", _blocks, needing(predictive=LACKING))

@@ -11,7 +11,7 @@ import pandas as pd
 from holmes_fit._support.numbers import listed, share
 from holmes_fit.reporting.blocks import Block, Panel, Row, Table, Text, numbers, texts
 from holmes_fit.reporting.figures.data import draw_learning_curves, draw_strip
-from holmes_fit.reporting.page import Page
+from holmes_fit.reporting.page import Page, needing
 from holmes_fit.reporting.run_data import EVERYONE, CohortData
 from holmes_fit.reporting.scores import learning_curve, people_table
 from holmes_fit.reporting.text import brief, count, fixed, people
@@ -107,8 +107,5 @@ def exclusion_table(data: CohortData, most: int | None = None, size: float = 7.5
     return Table(texts("person", *EXCLUSION[1:]), rows.astype("str").to_numpy().tolist(), size=size)
 
 
-def _lacking(data: CohortData) -> str:
-    return "" if len(data.trials) else "The run has no trials that were fitted."
-
-
-DATA = Page("data", "Data", _blocks, _lacking)
+LACKING = "The run has no trials that were fitted."
+DATA = Page("data", "Data", _blocks, needing(trials_fitted=LACKING))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Iterator, Mapping
 from typing import Any
 
 from holmes_fit._support.numbers import listed
@@ -28,9 +29,8 @@ def _blocks(data: CohortData) -> Iterator[Block]:
 
 def methods_text(data: CohortData) -> list[str]:
     """Return the paragraphs: data and models, likelihood, priors and search, and what was done with the fits."""
-    return [
-        text for text in (_models(data), _likelihood(data), _estimation(data), _group(data), _software(data)) if text
-    ]
+    paragraphs = (" ".join(part(data)) for part in (_models, _likelihood, _estimation, _group, _software))
+    return [text for text in paragraphs if text]
 
 
 def _part(data: CohortData, *keys: str) -> Mapping[str, Any]:
@@ -40,121 +40,81 @@ def _part(data: CohortData, *keys: str) -> Mapping[str, Any]:
     return found if isinstance(found, Mapping) else {}
 
 
-def _models(data: CohortData) -> str:
+def _models(data: CohortData) -> Iterator[str]:
     table = people_table(data)
-    names = [printable(data.words.meaning(name)) for name in data.model_names]
+    meanings = [printable(data.words.meaning(name)) for name in data.model_names]
+    # They have commas of their own.
+    models = "; ".join([*meanings[:-1], f"and {meanings[-1]}"]) if len(meanings) > 1 else "".join(meanings)
+    how_many = told.HOW_MANY[len(meanings)] if len(meanings) < len(told.HOW_MANY) else f"{len(meanings)} models"
     scope = f" (the group {brief(data.scope)}; {people(len(data.everyone))} in all groups)" if data.scope else ""
     failed = f" ({data.n_people - len(table)} of them could not be fitted)" if len(table) < data.n_people else ""
     source = str(data.protocol.get("source", "")).strip()
-    return (
+    yield (
         f"We fitted the choices of {people(data.n_people)}{scope}{failed} in the task “{printable(data.study)}”"
         f"{f' ({printable(source)})' if source else ''}, {count(table['answered'].sum(), 'answer')} on "
-        f"{count(table['trials'].sum(), 'trial')}, with {_how_many(len(names))}: {_models_listed(names)}. "
-        f"{told.RESPONSE}"
+        f"{count(table['trials'].sum(), 'trial')}, with {how_many}: {models}."
     )
+    yield told.RESPONSE
 
 
-def _models_listed(names: Sequence[str]) -> str:
-    """Return descriptions that have commas of their own, one after the other."""
-    return "; ".join([*names[:-1], f"and {names[-1]}"]) if len(names) > 1 else "".join(names)
-
-
-def _how_many(n: int) -> str:
-    words = ("no model", "one model", "two models", "three models", "four models", "five models", "six models")
-    return words[n] if n < len(words) else f"{n} models"
-
-
-def _likelihood(data: CohortData) -> str:
+def _likelihood(data: CohortData) -> Iterator[str]:
     observer, settings = _part(data, "observer"), _part(data, "preset", "likelihood")
-    parts = []
     if observer:
-        parts.append(
-            f"Latent-cause models were run as particle filters with {observer.get('particles')} particles and "
-            f"{observer.get('resampling')} resampling; branch counts by {observer.get('branch_counts')}, stickiness by "
-            f"{observer.get('sticky_by')}, at most {observer.get('max_depth')} levels and "
-            f"{observer.get('max_branches')} branches."
-        )
+        yield told.OBSERVER.format_map(defaultdict(lambda: "unknown", observer))
     if settings:
         form = told.EXPECTED if settings.get("kind") == "expected" else told.MARGINAL
-        parts.append(form.format(replicates=settings.get("replicates")))
-    return " ".join(parts)
+        yield form.format(replicates=settings.get("replicates"))
 
 
-def _estimation(data: CohortData) -> str:
-    search, preset = _part(data, "preset", "search"), _part(data, "preset")
-    parts = []
-    priors = _priors(data)
-    if priors:
-        parts.append(
-            "For each person and model the log-likelihood was computed on a lattice over all free parameters, which "
-            f"gives the posterior, its intervals (95%, equal tails) and the evidence. Priors: {'; '.join(priors)}."
-        )
-    fixed = _fixed(data)
-    if fixed:
-        parts.append(f"Held fixed: {listed(fixed)}.")
+def _estimation(data: CohortData) -> Iterator[str]:
+    search, fits = _part(data, "preset", "search"), data["fits"]
+    if len(free := fits[fits["standing"] == "free"]):
+        known = free.drop_duplicates(["parameter", "prior", "low", "high"])  # models that share one together
+        yield told.LATTICE.format(priors="; ".join(_prior(data, row) for row in known.to_dict("records")))
+    held = fits[fits["standing"] != "free"].drop_duplicates(["model", "parameter"]).to_dict("records")
+    if held:
+        yield f"Held fixed: {listed(list(dict.fromkeys(_held(data, row) for row in held)))}."
     if search:
         method = told.SEARCHES.get(str(search.get("method")), printable(search.get("method")))
-        parts.append(
-            f"Maxima of likelihood and posterior were searched from the lattice by {method}, at "
-            f"{search.get('evaluations')} points beyond it from {count(search.get('starts', 1), 'start')}."
-        )
-    parts.append(f"Preset: {printable(preset.get('name', 'unknown'))}. Seed of all draws: {data.identity.get('seed')}.")
-    return " ".join(parts)
+        starts = count(search.get("starts", 1), "start")
+        yield told.SEARCH.format(method=method, evaluations=search.get("evaluations"), starts=starts)
+    preset = printable(_part(data, "preset").get("name", "unknown"))
+    yield f"Preset: {preset}. Seed of all draws: {data.identity.get('seed')}."
 
 
-def _priors(data: CohortData) -> list[str]:
-    """Return the prior of each free parameter, models that share one together."""
-    if not data.has("fits"):
-        return []
-    rows = data["fits"][data["fits"]["standing"] == "free"].drop_duplicates(["parameter", "prior", "low", "high"])
-    return [
-        f"{data.words.parameter(row['parameter'])}, {prior_words(str(row['prior']))}, between {row['low']:g} and "
-        f"{row['high']:g}"
-        for _, row in rows.iterrows()
-    ]
-
-
-def prior_words(text: str) -> str:
-    """Return a prior such as ``lognormal:0.5,1`` in words."""
-    kind, _, numbers = text.partition(":")
+def _prior(data: CohortData, row: Mapping[Hashable, Any]) -> str:
+    """Return a prior such as ``lognormal:0.5,1``, and its bounds, in words."""
+    kind, _, numbers = str(row["prior"]).partition(":")
     values = [value.strip() for value in numbers.split(",")]
     form = told.PRIORS.get(kind)
-    return form.format(*values) if form is not None and len(values) == 2 else printable(text)
+    prior = form.format(*values) if form is not None and len(values) == 2 else printable(row["prior"])
+    return f"{data.words.parameter(row['parameter'])}, {prior}, between {row['low']:g} and {row['high']:g}"
 
 
-def _fixed(data: CohortData) -> list[str]:
-    if not data.has("fits"):
-        return []
-    rows = data["fits"][data["fits"]["standing"] != "free"].drop_duplicates(["model", "parameter"])
-    found: dict[str, None] = {}
-    for _, row in rows.iterrows():
-        what = f"at {number(row['ml'])}" if row["standing"] == "fixed" else str(row["standing"])
-        found[f"{data.words.parameter(row['parameter'])} {what}"] = None
-    return list(found)
+def _held(data: CohortData, row: Mapping[Hashable, Any]) -> str:
+    what = f"at {number(row['ml'])}" if row["standing"] == "fixed" else str(row["standing"])
+    return f"{data.words.parameter(row['parameter'])} {what}"
 
 
-def _group(data: CohortData) -> str:
-    parts = []
+def _group(data: CohortData) -> Iterator[str]:
     if data.has("group"):
-        parts.append(told.POOLING)
+        yield told.POOLING
         known = [row["formulas"] for row in data["pooling"].to_dict("records")]
-        formulas = [text for text in dict.fromkeys(known) if text and text != "[]"]
-        parts += [f"Covariates entered as: {printable('; '.join(formulas))}."] if formulas else []
+        if formulas := [text for text in dict.fromkeys(known) if text and text != "[]"]:
+            yield f"Covariates entered as: {printable('; '.join(formulas))}."
     if data.has("comparison"):
-        parts.append(told.COMPARISON)
+        yield told.COMPARISON
     if data.has("recovery"):
-        parts.append(told.RECOVERY.format(how_made=how_made(data)))
+        yield told.RECOVERY.format(how_made=how_made(data))
     if data.has("sbc_summary") and data["sbc_summary"]["verdict"].isin(["passes", "fails"]).any():
-        parts.append(told.CALIBRATION)
-    return " ".join(parts)
+        yield told.CALIBRATION
 
 
-def _software(data: CohortData) -> str:
-    packages = [f"{name} {version}" for name, version in _part(data, "packages").items()]
-    python = data.about.get("python")
-    versions = listed([*([f"Python {python}"] if python else []), *packages]) if packages or python else ""
+def _software(data: CohortData) -> Iterator[str]:
+    python, packages = data.about.get("python"), _part(data, "packages").items()
+    versions = [*([f"Python {python}"] if python else []), *(f"{name} {version}" for name, version in packages)]
     own = data.made_by("holmes_fit")
-    return f"All computations were done with holmes_fit {own}{f' ({versions})' if versions else ''}."
+    yield f"All computations were done with holmes_fit {own}{f' ({listed(versions)})' if versions else ''}."
 
 
 METHODS = Page("methods", "Methods", _blocks)

@@ -17,9 +17,23 @@ SEARCHES = {
     "random": "random search, through Optuna (Akiba et al., 2019)",
 }
 
+HOW_MANY = ("no model", "one model", "two models", "three models", "four models", "five models", "six models")
+
 RESPONSE = (
     "Predictions p became choices by P(choice = 1) = lapse/2 + (1 − lapse) σ(β logit p + bias). Missed answers "
     "dropped out of the likelihood and stayed in the learning sequence."
+)
+OBSERVER = (
+    "Latent-cause models were run as particle filters with {particles} particles and {resampling} resampling; branch "
+    "counts by {branch_counts}, stickiness by {sticky_by}, at most {max_depth} levels and {max_branches} branches."
+)
+LATTICE = (
+    "For each person and model the log-likelihood was computed on a lattice over all free parameters, which gives the "
+    "posterior, its intervals (95%, equal tails) and the evidence. Priors: {priors}."
+)
+SEARCH = (
+    "Maxima of likelihood and posterior were searched from the lattice by {method}, at {evaluations} points beyond it "
+    "from {starts}."
 )
 MARGINAL = (
     "A participant's own particles are unobserved, so the likelihood of a person's choices is an expectation over "

@@ -14,7 +14,7 @@ from holmes_fit.reporting.blocks import Block, Panel, Row, Table, Text, numbers,
 from holmes_fit.reporting.figures import parameters as drawing
 from holmes_fit.reporting.figures.axes import people_axis_height
 from holmes_fit.reporting.names import term_label
-from holmes_fit.reporting.page import Page
+from holmes_fit.reporting.page import Page, needing
 from holmes_fit.reporting.run_data import CohortData
 from holmes_fit.reporting.scores import people_table
 from holmes_fit.reporting.sections.recovery import information_panel
@@ -268,8 +268,5 @@ def _group_table(data: CohortData) -> Iterator[Block]:
     yield Text(f"{meaning} {told}", "note")
 
 
-def _lacking(data: CohortData) -> str:
-    return "" if data.has("fits") else "Nobody could be fitted, so there are no parameters to show."
-
-
-PARAMETERS = Page("parameters", "Parameters", _blocks, _lacking)
+LACKING = "Nobody could be fitted, so there are no parameters to show."
+PARAMETERS = Page("parameters", "Parameters", _blocks, needing(fits=LACKING))

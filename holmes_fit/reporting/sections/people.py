@@ -15,7 +15,7 @@ from scipy.special import logsumexp
 from holmes_fit._support.numbers import listed, share
 from holmes_fit.reporting.blocks import Block, Grid, Panel, Text
 from holmes_fit.reporting.figures.people import Person, Surface, draw_people_key, draw_person
-from holmes_fit.reporting.page import Page
+from holmes_fit.reporting.page import Page, needing
 from holmes_fit.reporting.run_data import CohortData
 from holmes_fit.reporting.text import brief, people, sentence
 from holmes_fit.runs.records import Record
@@ -193,8 +193,5 @@ def surface_of(record: Record, parameters: pd.DataFrame) -> Surface | None:
     return Surface(alpha, omega, averaged.T if is_turned else averaged, median, best)
 
 
-def _lacking(data: CohortData) -> str:
-    return "" if data.has("trials_fitted", "models", "fits") else "There are no fits of single people in the run."
-
-
-PEOPLE = Page("people", "People", _blocks, _lacking)
+LACKING = "There are no fits of single people in the run."
+PEOPLE = Page("people", "People", _blocks, needing(trials_fitted=LACKING, models=LACKING, fits=LACKING))

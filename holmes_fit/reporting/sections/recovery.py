@@ -13,7 +13,7 @@ from holmes_fit._support.numbers import listed, probability, share
 from holmes_fit.reporting.blocks import Block, Break, Grid, Panel, Row, Table, Text, numbers, texts
 from holmes_fit.reporting.figures import recovery as drawing
 from holmes_fit.reporting.identification import HELPS, WEAK, strength, tells_by_correlation
-from holmes_fit.reporting.page import Page
+from holmes_fit.reporting.page import Page, needing
 from holmes_fit.reporting.run_data import CohortData, named
 from holmes_fit.reporting.text import fixed, people, printable, whole
 from holmes_fit.reporting.warnings import warned
@@ -241,10 +241,5 @@ def _calibration(data: CohortData) -> Iterator[Block]:
     yield Table(columns, rows, fails)
 
 
-def _lacking(data: CohortData) -> str:
-    if not data.has("fits"):
-        return "Nobody could be fitted, so there is nothing to say about what the study can tell."
-    return "" if data.has("recovery") else NO_RECOVERY
-
-
-RECOVERY = Page("recovery", "Can this study tell?", _blocks, _lacking)
+NO_FITS = "Nobody could be fitted, so there is nothing to say about what the study can tell."
+RECOVERY = Page("recovery", "Can this study tell?", _blocks, needing(fits=NO_FITS, recovery=NO_RECOVERY))

@@ -13,7 +13,7 @@ from holmes_fit._support.numbers import listed, share
 from holmes_fit.reporting.blocks import GUTTER, SMALL, TEXT_WIDTH, Block, Panel, Row, Text
 from holmes_fit.reporting.figures.tree_nodes import LEAST_SHARE, Node
 from holmes_fit.reporting.figures.trees import draw_tree, draw_tree_key, fitting_root, height_of, width_of_tree
-from holmes_fit.reporting.page import Page
+from holmes_fit.reporting.page import Page, needing
 from holmes_fit.reporting.run_data import CohortData
 from holmes_fit.reporting.text import count, fixed, printable, shortened, wrapped
 
@@ -170,10 +170,6 @@ def _clearest(nodes: list[Node]) -> str:
     return f"Clearest: {cues} ({came})."
 
 
-def _lacking(data: CohortData) -> str:
-    if not shown_model(data):
-        return "None of the fitted models has latent causes, so that there are no trees to show."
-    return "" if data.has("models", "trials_fitted") else "The run has no fits of single people."
-
-
-TREES = Page("trees", "Inside the model", _blocks, _lacking)
+NO_TREES = "None of the fitted models has latent causes, so that there are no trees to show."
+NO_FITS = "The run has no fits of single people."
+TREES = Page("trees", "Inside the model", _blocks, needing(trees=NO_TREES, models=NO_FITS, trials_fitted=NO_FITS))
