@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from io import BytesIO
 
+import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import FigureBase
@@ -122,6 +124,15 @@ def test_a_grid_goes_on_with_its_key_on_every_page() -> None:
         assert "what marks mean" in page.extract_text()
     text = " ".join(page.extract_text() for page in reader.pages)
     assert re.findall(r"\bp(\d+)", text) == [str(place) for place in range(40)]
+
+
+def test_a_large_grid_is_several_files_none_of_which_goes_on_below_a_heading() -> None:
+    key = Panel("key", draw, height=14)
+    shown = [replace(cell, table=pd.DataFrame({"n": [place]})) for place, cell in enumerate(cells(7))]
+    found_key, *files = Grid("g", shown, 2, 50, heads={0: "One", 4: "Two"}, key=key, part=3).files()
+    assert found_key is key
+    assert [file.name for file in files] == ["g_1", "g_2", "g_3"]
+    assert [list(file.table["n"]) for file in files if file.table is not None] == [[0, 1, 2], [3], [4, 5, 6]]
 
 
 def test_long_tables_repeat_their_heads_and_keep_numbers_whole() -> None:

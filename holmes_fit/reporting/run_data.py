@@ -94,8 +94,11 @@ class CohortData:
     @cached_property
     def words(self) -> Words:
         """What the run says of its models and parameters, and a recovery study of those that the run does not have."""
-        said = [about.get(ABOUT, {}) for about in (self.about, self._recovery_manifest.get("about", {}))]
-        both = {kind: dict(ChainMap(*(each.get(kind, {}) for each in said))) for kind in ("models", "parameters")}
+        said = (self.about, part_of(self._recovery_manifest, "about"))
+        both = {
+            kind: dict(ChainMap(*(dict(part_of(about, ABOUT, kind)) for about in said)))
+            for kind in ("models", "parameters")
+        }
         return Words({ABOUT: both}, self.model_names)
 
     @property
@@ -229,17 +232,16 @@ class CohortData:
     @property
     def recovery_label(self) -> str:
         """What a reader must be told about all of the recovery study; empty if nothing."""
-        return str(self._recovery_manifest.get("about", {}).get("label", "") or "")
+        return str(part_of(self._recovery_manifest, "about").get("label", "") or "")
 
     @property
     def recovery_identity(self) -> Mapping[str, Any]:
         """Everything that the recovery study depends on; nothing where its tables were put together by hand."""
-        return self._recovery_manifest.get("identity", {})
+        return part_of(self._recovery_manifest, "identity")
 
     @cached_property
-    def _recovery_manifest(self) -> Mapping[str, Mapping[str, Any]]:
-        content = {} if self.recovery_folder is None else _read_json(self.recovery_folder / "manifest.json")
-        return {name: part for name, part in content.items() if isinstance(part, Mapping)}
+    def _recovery_manifest(self) -> Mapping[str, Any]:
+        return {} if self.recovery_folder is None else _read_json(self.recovery_folder / "manifest.json")
 
     @cached_property
     def recovery_notes(self) -> tuple[str, ...]:
@@ -322,10 +324,17 @@ def read_data(
     return data
 
 
-def named(identity: Mapping[str, Any], part: str) -> str:
-    """Return the name of a part of an identity, such as the protocol; empty where it has none."""
-    found = identity.get(part)
-    return str(found.get("name", "")) if isinstance(found, Mapping) else ""
+def part_of(whole: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
+    """Return a part of a manifest or an identity, such as the protocol; nothing where it has none."""
+    found: Any = whole
+    for key in keys:
+        found = found.get(key) if isinstance(found, Mapping) else None
+    return found if isinstance(found, Mapping) else {}
+
+
+def named(identity: Mapping[str, Any], key: str) -> str:
+    """Return the name of a part of an identity; empty where it has none."""
+    return str(part_of(identity, key).get("name", ""))
 
 
 def _read_if_there(path: Path) -> pd.DataFrame | None:

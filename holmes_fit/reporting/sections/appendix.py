@@ -14,7 +14,7 @@ from holmes_fit._support.numbers import share
 from holmes_fit.reporting.blocks import Block, Table, Text, numbers, texts
 from holmes_fit.reporting.names import Words
 from holmes_fit.reporting.page import Page
-from holmes_fit.reporting.run_data import CohortData, named
+from holmes_fit.reporting.run_data import CohortData, named, part_of
 from holmes_fit.reporting.sections.data import exclusion_table
 from holmes_fit.reporting.text import fixed, number, people, printable, whole
 
@@ -129,15 +129,13 @@ def with_ranges(alike: Sequence[str]) -> str:
 
 def _provenance(data: CohortData) -> dict[str, str]:
     """Return where all of it came from; what is not known is empty."""
-    identity = data.identity
-    protocol = identity.get("protocol")
-    digest = protocol.get("sha256", "") if isinstance(protocol, Mapping) else ""
+    identity, protocol = data.identity, part_of(data.identity, "protocol")
     return {
         "command": without_folders(str(data.about.get("command", ""))),
         "begun": data.run.manifest.begun.isoformat(),
         "run (SHA-256 of its tables)": data.digest,
         "trials (SHA-256)": str(identity.get("trials", "")),
-        "protocol": f"{named(identity, 'protocol')}, SHA-256 {digest}" if isinstance(protocol, Mapping) else "",
+        "protocol": f"{protocol.get('name', '')}, SHA-256 {protocol.get('sha256', '')}" if protocol else "",
         "preset": named(identity, "preset"),
         "seed": str(identity.get("seed", "")),
         "code (SHA-256)": data.made_by("code"),

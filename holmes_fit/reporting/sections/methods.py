@@ -9,7 +9,7 @@ from typing import Any
 from holmes_fit._support.numbers import listed
 from holmes_fit.reporting.blocks import Block, Text
 from holmes_fit.reporting.page import Page
-from holmes_fit.reporting.run_data import CohortData
+from holmes_fit.reporting.run_data import CohortData, part_of
 from holmes_fit.reporting.scores import people_table
 from holmes_fit.reporting.sections import methods_words as told
 from holmes_fit.reporting.sections.recovery import how_made
@@ -33,13 +33,6 @@ def methods_text(data: CohortData) -> list[str]:
     return [text for text in paragraphs if text]
 
 
-def _part(data: CohortData, *keys: str) -> Mapping[str, Any]:
-    found: Any = data.identity
-    for key in keys:
-        found = found.get(key, {}) if isinstance(found, Mapping) else {}
-    return found if isinstance(found, Mapping) else {}
-
-
 def _models(data: CohortData) -> Iterator[str]:
     table = people_table(data)
     meanings = [printable(data.words.meaning(name)) for name in data.model_names]
@@ -58,7 +51,7 @@ def _models(data: CohortData) -> Iterator[str]:
 
 
 def _likelihood(data: CohortData) -> Iterator[str]:
-    observer, settings = _part(data, "observer"), _part(data, "preset", "likelihood")
+    observer, settings = part_of(data.identity, "observer"), part_of(data.identity, "preset", "likelihood")
     if observer:
         yield told.OBSERVER.format_map(defaultdict(lambda: "unknown", observer))
     if settings:
@@ -67,7 +60,7 @@ def _likelihood(data: CohortData) -> Iterator[str]:
 
 
 def _estimation(data: CohortData) -> Iterator[str]:
-    search, fits = _part(data, "preset", "search"), data["fits"]
+    search, fits = part_of(data.identity, "preset", "search"), data["fits"]
     if len(free := fits[fits["standing"] == "free"]):
         known = free.drop_duplicates(["parameter", "prior", "low", "high"])  # models that share one together
         yield told.LATTICE.format(priors="; ".join(_prior(data, row) for row in known.to_dict("records")))
@@ -78,7 +71,7 @@ def _estimation(data: CohortData) -> Iterator[str]:
         method = told.SEARCHES.get(str(search.get("method")), printable(search.get("method")))
         starts = count(search.get("starts", 1), "start")
         yield told.SEARCH.format(method=method, evaluations=search.get("evaluations"), starts=starts)
-    preset = printable(_part(data, "preset").get("name", "unknown"))
+    preset = printable(part_of(data.identity, "preset").get("name", "unknown"))
     yield f"Preset: {preset}. Seed of all draws: {data.identity.get('seed')}."
 
 
@@ -111,7 +104,7 @@ def _group(data: CohortData) -> Iterator[str]:
 
 
 def _software(data: CohortData) -> Iterator[str]:
-    python, packages = data.about.get("python"), _part(data, "packages").items()
+    python, packages = data.about.get("python"), part_of(data.identity, "packages").items()
     versions = [*([f"Python {python}"] if python else []), *(f"{name} {version}" for name, version in packages)]
     own = data.made_by("holmes_fit")
     yield f"All computations were done with holmes_fit {own}{f' ({listed(versions)})' if versions else ''}."

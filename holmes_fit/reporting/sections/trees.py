@@ -69,9 +69,11 @@ def chosen_learners(data: CohortData, model: str) -> list[Learner]:
     fits = fits.dropna(subset=["pseudo_r2"]).sort_values("pseudo_r2", ascending=False, kind="stable")
     trials = data.of_model("trials_fitted", model)
     found = []
-    n, best, worst = len(fits), ("Best fit", 0), ("Worst fit", len(fits) - 1)
-    few: dict[int, list[tuple[str, int]]] = {0: [], 1: [("The only fit", 0)], 2: [best, worst]}
-    for rank, place in few.get(n, [best, ("Median fit", n // 2), worst]):
+    n = len(fits)
+    ranks = [("Best fit", 0), ("Median fit", n // 2), ("Worst fit", n - 1)]
+    if n < len(ranks):
+        ranks = [("The only fit", 0)] if n == 1 else ranks[::2][:n]
+    for rank, place in ranks:
         subject = str(fits["subject"].iloc[place])
         lengths = trials.loc[trials["subject"] == subject, "restart"].value_counts(sort=False)
         restart = str(lengths.idxmax())
