@@ -54,6 +54,11 @@ class Row:
     most: float = 0.0
     left: float = 0.0  # room for labels that the first panel has at least, so that rows stand in line
 
+    def widths(self) -> list[tuple[Panel, float]]:
+        """Return the panels, and how wide each is."""
+        room, total = TEXT_WIDTH - GUTTER * (len(self.panels) - 1), sum(panel.share for panel in self.panels)
+        return [(panel, room * panel.share / total) for panel in self.panels]
+
 
 @dataclass(frozen=True)
 class Grid:

@@ -15,7 +15,7 @@ from holmes_fit._support.atomic import written_whole
 from holmes_fit._support.csv_tables import write_table
 from holmes_fit._support.errors import InputError, Problem, nearest, shown
 from holmes_fit.reporting.blocks import SMALL, TEXT_WIDTH, Grid, Panel, Row, Section
-from holmes_fit.reporting.engine import canvas, widths
+from holmes_fit.reporting.engine import canvas
 from holmes_fit.reporting.figures.layout import POINTS, fit_into, fractions
 from holmes_fit.reporting.registry import PAGES, figures_of
 from holmes_fit.reporting.run_data import read_data
@@ -107,7 +107,7 @@ def draw_grid(ax: Axes, grid: Grid) -> Axes:
 def write_figures(folder: Path, sections: Sequence[Section]) -> list[Path]:
     """Write the figures of sections as PNG and SVG, as large as they are there, and what they show as CSV."""
     rows = [block for section in sections for block in section.blocks if isinstance(block, Row)]
-    sizes = {panel.name: (width, max(row.least, row.most)) for row in rows for panel, width in widths(row)}
+    sizes = {panel.name: (width, max(row.least, row.most)) for row in rows for panel, width in row.widths()}
     written = []
     for drawn in [drawn for section in sections for drawn in section.figures()]:
         name = drawn.name

@@ -182,16 +182,10 @@ def canvas(height: float, width: float = TEXT_WIDTH) -> Figure:
     return figure
 
 
-def widths(row: Row) -> list[tuple[Panel, float]]:
-    """Return the panels of a row, and how wide each is."""
-    room, total = TEXT_WIDTH - GUTTER * (len(row.panels) - 1), sum(panel.share for panel in row.panels)
-    return [(panel, room * panel.share / total) for panel in row.panels]
-
-
 def _row(row: Row, height: float) -> Figure:
     """Return the figure of a row: panels side by side with their axes in line, without the words around them."""
     figure, left, boxes, drawn = canvas(height), 0.0, [], []
-    for panel, width in widths(row):
+    for panel, width in row.widths():
         boxes.append((left, 0.0, width, height))
         drawn.append(panel.draw(figure.add_axes(fractions(figure, boxes[-1]))))
         left += width + GUTTER

@@ -121,7 +121,8 @@ def draw_frequencies(
     """
     y, middles, ticks = -1.0 - GROUP_GAP, [], []
     for place, name in enumerate([EVERYONE, *groups]):
-        own = table[table["group"] == name].set_index("model")
+        # Of a group that is itself called everyone, the first rows are those of everyone.
+        own = table[table["group"] == name].drop_duplicates("model").set_index("model")
         shown = [model for model in (models if place == 0 else in_groups) or models if model in own.index]
         first, y = y + 1 + GROUP_GAP, y + GROUP_GAP
         for model in shown:

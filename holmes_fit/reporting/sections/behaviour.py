@@ -65,14 +65,17 @@ def predictive_panel(data: CohortData, model: str, name: str) -> Panel | None:
     return Panel(name, draw, title, caption, table=rows) if len(rows) else None
 
 
-def _curves(data: CohortData, measure: str = "", group: str = "", of_conditions: bool = False) -> pd.DataFrame:
+def _curves(
+    data: CohortData, measure: str | None = None, group: str | None = None, of_conditions: bool = False
+) -> pd.DataFrame:
     """Return curves over trials, of all conditions together or of each, of one measure and group or of all."""
     table = data["predictive"]
     if not len(table):
         return table
     kept = (table["by"] == "trial") & table["observed"].notna() & (table["condition"].ne("") == of_conditions)
-    kept &= table["measure"].eq(measure) | (not measure)
-    return table[kept & (table["group"].eq(group) | (not group))]
+    for column, value in (("measure", measure), ("group", group)):
+        kept &= (table[column] == value) | (value is None)
+    return table[kept]
 
 
 def _of_models(data: CohortData, name: str, measure: str, group: str) -> Grid:

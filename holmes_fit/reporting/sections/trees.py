@@ -51,12 +51,9 @@ class Learner:
 
 
 def shown_model(data: CohortData) -> str:
-    """Return the model whose trees are shown: HOLMES, or else the best of those that have causes; empty if none has."""
-    if not data.has("trees"):
-        return ""
+    """Return the model whose trees are shown: HOLMES, or else the best of those that have causes."""
     known = set(data["trees"]["model"])
-    wanted = (PREFERRED, data.lead_model, *data.model_names)
-    return next((model for model in wanted if model in known), "")
+    return next(model for model in (PREFERRED, data.lead_model, *data.model_names) if model in known)
 
 
 def chosen_learners(data: CohortData, model: str) -> list[Learner]:
@@ -128,8 +125,7 @@ def in_rows(drawn: Sequence[Panel], room: float = ROOM) -> list[list[Panel]]:
 
 def _height(row: Sequence[Panel]) -> float:
     """Return how high a row of trees is, with its words."""
-    total, width = sum(panel.share for panel in row), TEXT_WIDTH - GUTTER * (len(row) - 1)
-    own = [(panel, width * panel.share / total) for panel in row]
+    own = Row(row, 0.0).widths()
     heads = max(len(wrapped(printable(panel.title), TITLE_SIZE, part, "bold")) for panel, part in own)
     feet = max(len(wrapped(printable(panel.caption), SMALL, part)) for panel, part in own)
     return max(panel.height for panel in row) + LEADING * (heads * TITLE_SIZE + feet * SMALL) + BETWEEN
