@@ -10,7 +10,6 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.ticker import AutoLocator, FuncFormatter, MaxNLocator, NullLocator
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, logit
 
 from holmes_fit.reporting.style import RULE
 from holmes_fit.reporting.text import number, printable, short_names, width_of
@@ -31,24 +30,28 @@ def to_scale(values: ArrayLike, scale: str) -> Array:
     """Map natural values onto the scale of a parameter: log, logit, or as they are."""
     given = np.asarray(values, dtype=np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.log(given) if scale == "log" else np.asarray(logit(given)) if scale == "logit" else given
+        if scale == "log":
+            return np.log(given)
+        return np.log(given) - np.log1p(-given) if scale == "logit" else given
 
 
 def from_scale(values: ArrayLike, scale: str) -> Array:
     """Map values on the scale of a parameter back onto natural ones."""
     given = np.asarray(values, dtype=np.float64)
-    return np.exp(given) if scale == "log" else np.asarray(expit(given)) if scale == "logit" else given
+    if scale == "log":
+        return np.exp(given)
+    return 1 / (1 + np.exp(-given)) if scale == "logit" else given
 
 
 def natural_ticks(ax: Axes, scale: str, axis: str = "y", most: int = 6) -> Axes:
     """Label an axis that is drawn on the scale of a parameter with natural values."""
     if scale not in ("log", "logit"):
         return ax
-    low, high = from_scale(ax.get_ylim() if axis == "y" else ax.get_xlim(), scale)
-    straight = MaxNLocator(most - 1, steps=ROUND).tick_values(low, high)  # good enough on a short stretch
+    low, high = ax.get_ylim() if axis == "y" else ax.get_xlim()
+    straight = MaxNLocator(most - 1, steps=ROUND).tick_values(*from_scale((low, high), scale))  # for a short stretch
     inside: list[float] = []
     for candidates in (NICE if scale == "log" else NICE_SHARES, FINER, straight):
-        inside = [float(value) for value in candidates if low <= value <= high]
+        inside = [float(value) for value in candidates if low <= to_scale(value, scale) <= high]
         if len(inside) >= FEWEST_TICKS:
             break
     if scale == "log" and len(inside) > most:
