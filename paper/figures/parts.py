@@ -18,7 +18,7 @@ from scipy import stats
 
 from holmes_fit.models.filters.lineage import tree_table
 from holmes_fit.models.registry import MODELS, descriptions
-from holmes_fit.reporting.figures.keys import size_of
+from holmes_fit.reporting.figures.layout import size_of
 from holmes_fit.reporting.figures.trees import draw_tree, fitting_root, height_of
 from holmes_fit.reporting.style import INK, RULE
 from paper.statistics import TWO_SIDED_95
