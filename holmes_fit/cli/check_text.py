@@ -9,6 +9,7 @@ import pandas as pd
 from holmes_fit._support.errors import plain
 from holmes_fit.cli.output import counted, in_one_line, rows
 from holmes_fit.trials.cohorts import ROWS_LEFT_OUT, Cohort
+from holmes_fit.trials.curves import BLOCK, curves_within
 from holmes_fit.trials.reading import Check
 from holmes_fit.trials.summaries import cohort_summary, learning_curve
 
@@ -40,9 +41,19 @@ def _cohort_lines(cohort: Cohort, by: str | None) -> Iterator[str]:
     yield f"feedback   missing on {counted(everyone['no_feedback'], 'trial')}"
     yield from _exclusion_lines(cohort.exclusions)
     yield ""
-    yield "Answers that equal the outcome, by trial of a learner"
-    yield from curve_lines(learning_curve(cohort, by))
+    curve = learning_curve(cohort, by)
+    yield f"Answers that equal the outcome, by {_time(curve)}"
+    yield from curve_lines(curve)
     yield ""
+    for name, points in curves_within(cohort):
+        yield f"The same by {plain(name, NAME)}"
+        yield from curve_lines(points)
+        yield ""
+
+
+def _time(curve: pd.DataFrame) -> str:
+    is_by_block = len(curve) > 0 and curve["by"].iloc[0] == BLOCK
+    return "block of the file" if is_by_block else "trial of a learner"
 
 
 def _restarts(cohort: Cohort) -> str:
@@ -71,17 +82,21 @@ def _exclusion_lines(exclusions: pd.DataFrame) -> Iterator[str]:
 
 
 def curve_lines(curve: pd.DataFrame) -> Iterator[str]:
-    """Give a table of the learning curve: a line a group, with percentages and bars."""
-    parts = curve[["first", "last"]].drop_duplicates().sort_values("first")
-    header = [f"{first}-{last}" for first, last in parts.itertuples(index=False)]
-    cells = max(5, *map(len, header)) + 1
+    """Give a table of learning curves: a line a group, with percentages, bars, and how many learners there are."""
+    header = curve.sort_values(["first", "last"])["label"].drop_duplicates().tolist()
+    cells = max(5, *map(len, header)) + 1 if header else 6
     names = {group: plain(str(group), NAME) for group in curve["group"].unique()}
-    width = max(len("group"), *map(len, names.values()))
+    width = max(len("  learners"), *map(len, names.values())) if names else len("group")
     yield f"  {'group':{width}} {''.join(f'{text:>{cells}}' for text in header)}"
     for group, own in curve.groupby("group", sort=False):
-        accuracy = own.set_index("first")["accuracy"].reindex(parts["first"])
-        percent = "".join(f"{NOTHING if pd.isna(value) else f'{value:.0%}':>{cells}}" for value in accuracy)
-        yield f"  {names[group]:{width}} {percent}  {sparkline(accuracy)}"
+        at = own.set_index("label").reindex(header)
+        percent = "".join(f"{NOTHING if pd.isna(value) else f'{value:.0%}':>{cells}}" for value in at["accuracy"])
+        counts = own["learners"]
+        everywhere = f"  {counted(counts.iloc[0], 'learner')}" if counts.nunique() == 1 else ""
+        yield f"  {names[group]:{width}} {percent}  {sparkline(at['accuracy'])}{everywhere}"
+        if not everywhere:
+            numbers = "".join(f"{n:>{cells},.0f}" for n in at["learners"].fillna(0))
+            yield f"  {'  learners':{width}} {numbers}"
 
 
 def sparkline(proportions: Iterable[float]) -> str:
@@ -103,4 +118,5 @@ def check_facts(check: Check, by: str | None = None) -> dict[str, object]:
         facts["groups"] = rows(cohort_summary(cohort, by))
         facts["exclusions"] = rows(cohort.exclusions)
         facts["learning_curve"] = rows(learning_curve(cohort, by))
+        facts["curves"] = {name: rows(points) for name, points in curves_within(cohort)}
     return facts
