@@ -110,10 +110,18 @@ def problems_as_text(check: Check) -> Iterator[str]:
     yield from (f"  {in_one_line(problem)}" for problem in check.problems)
 
 
+def notices_as_text(check: Check) -> Iterator[str]:
+    """Say what is probably wrong, though the data can be read."""
+    if check.notices:
+        yield "Look at this before anything is fitted:"
+    yield from (f"  {plain(notice.text, limit=1000)}" for notice in check.notices)
+
+
 def check_facts(check: Check, by: str | None = None) -> dict[str, object]:
     """Return everything about a check, for programs; the problems are not in it."""
     cohort = check.cohort
     facts: dict[str, object] = {name: getattr(check, name) for name in ("files", "rows", "subjects", "notes")}
+    facts["notices"] = [notice._asdict() for notice in check.notices]
     if cohort is not None:
         facts["groups"] = rows(cohort_summary(cohort, by))
         facts["exclusions"] = rows(cohort.exclusions)

@@ -60,9 +60,10 @@ def learning_curve(cohort: Cohort, by: str | None = None, bins: int = PARTS) -> 
     each point; ``by`` says what divides the trials, ``block`` or ``trial``.
     """
     by = _grouping(cohort, by)
-    of_trials = cohort.trials["subject"].map(cohort.subjects.set_index("subject")[by]) if by else None
-    line, names = (np.zeros(len(cohort.trials)), [EVERYONE]) if of_trials is None else pd.factorize(of_trials, sort=True)
-    points = curve_points(cohort, time_division(cohort, bins), np.asarray(line, dtype=np.int64))
+    subjects = cohort.trials["subject"]
+    group = subjects.map(cohort.subjects.set_index("subject")[by]) if by else pd.Series(EVERYONE, index=subjects.index)
+    line, names = pd.factorize(group, sort=True)
+    points = curve_points(cohort, time_division(cohort, bins), line.astype(np.int64))
     points["group"] = np.array(list(names), dtype=object)[points["line"].to_numpy(dtype=np.int64)]
     return points[list(CURVE)]
 
