@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 import pandas as pd
 
 from holmes_fit._support.errors import plain
-from holmes_fit.cli.output import counted, in_one_line, rows
+from holmes_fit.cli.output import counted, folded, rows
 from holmes_fit.trials.cohorts import ROWS_LEFT_OUT, Cohort
 from holmes_fit.trials.curves import BLOCK, curves_within
 from holmes_fit.trials.reading import Check
@@ -29,8 +29,19 @@ def check_as_text(check: Check, by: str | None = None) -> Iterator[str]:
     yield f"subjects   {check.subjects:,}"
     if cohort is not None:
         yield from _cohort_lines(cohort, by)
+    yield from (f"note       {plain(note, limit=1000)}" for note in _folded_notes(check))
+
+
+def _folded_notes(check: Check) -> Iterator[str]:
+    """Give each note once, with the number of files that it is about."""
+    known, files = set(check.files), dict[str, list[str]]()
     for note in check.notes:
-        yield f"note       {plain(note, limit=1000)}"
+        file, _, text = note.partition(": ")
+        about = (text, file) if file in known else (note, "")
+        files.setdefault(about[0], []).append(about[1])
+    for text, names in files.items():
+        more = f" and {counted(len(names) - 1, 'more file')}" if len(names) > 1 and names[0] else ""
+        yield f"{names[0]}{more}: {text}" if names[0] else text
 
 
 def _cohort_lines(cohort: Cohort, by: str | None) -> Iterator[str]:
@@ -107,7 +118,7 @@ def sparkline(proportions: Iterable[float]) -> str:
 def problems_as_text(check: Check) -> Iterator[str]:
     """Say every problem, a line each."""
     yield f"{counted(len(check.problems), 'problem')}:"
-    yield from (f"  {in_one_line(problem)}" for problem in check.problems)
+    yield from (f"  {text}" for text in folded(check.problems))
 
 
 def notices_as_text(check: Check) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from holmes_fit._support.numbers import listed
@@ -50,7 +50,18 @@ def answer_warnings(data: CohortData) -> tuple[str, ...]:
         names = list(dict.fromkeys(models.loc[models["warning"].str.contains(start), "subject"]))
         if names:
             found.append(f"{people(len(names))} gave {meaning} ({_named(names)}).")
-    return tuple(found)
+    return (*found, *_coin_warnings(data))
+
+
+def _coin_warnings(data: CohortData) -> Iterator[str]:
+    """Name the people whose answers a model explains no better than a coin."""
+    for model in data.model_names:
+        rows = data.of_model("models", model)
+        if len(rows) and len(rows := rows[rows["warning"].str.contains("no better than a coin")]):
+            yield (
+                f"{data.words.label(model)}: the answers of {people(len(rows))} are explained no better than a fair "
+                f"coin would ({_named(rows['subject'])})."
+            )
 
 
 def pooling_warnings(data: CohortData) -> tuple[str, ...]:
