@@ -1,4 +1,4 @@
-"""What people did, from the trials of a run: scores of each person, and learning curves with intervals."""
+"""What people did, from the trials of a run: scores of each person, and intervals."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from holmes_fit.reporting.run_data import EVERYONE, CohortData
-
-BINS = 8
 
 
 def people_table(data: CohortData) -> pd.DataFrame:
@@ -40,34 +38,6 @@ def people_table(data: CohortData) -> pd.DataFrame:
 def group_rows(people: pd.DataFrame, groups: tuple[str, ...]) -> list[tuple[str, pd.DataFrame]]:
     """Return everyone, and then each group."""
     return [(EVERYONE, people), *((group, people[people["group"] == group]) for group in groups)]
-
-
-def learning_curve(data: CohortData, bins: int = BINS) -> pd.DataFrame:
-    """Return the accuracy in successive parts of the learning sequence, for each group, with 95% intervals.
-
-    Means are over people, and intervals are Student's: ``group``, ``first`` and ``last`` trial, ``n_people``, ``mean``,
-    ``lower``, ``upper``.
-    """
-    trials = data.trials
-    columns = ["group", "first", "last", "n_people", "mean", "lower", "upper"]
-    known = trials.dropna(subset=["choice", "outcome"])
-    if not len(known):
-        return pd.DataFrame(columns=columns)
-    edges = np.unique(np.linspace(0, trials["position"].max(), bins + 1).round().astype(np.int64))
-    part = np.searchsorted(edges, known["position"].to_numpy(), side="left") - 1
-    hit = (known["choice"] == known["outcome"]).astype(np.float64)
-    by_person = hit.groupby([known["subject"], known["group"], part.astype(np.int64)]).mean()
-    by_person.index.names = ["subject", "group", "part"]
-    table = by_person.rename("hit").reset_index()
-    rows = []
-    for group in data.groups or (EVERYONE,):
-        own = table if group == EVERYONE else table[table["group"] == group]
-        for place, values in own.groupby("part")["hit"]:
-            at = int(str(place))
-            mean, half = float(values.mean()), half_interval(values)
-            limits = (max(0.0, mean - half), min(1.0, mean + half))
-            rows.append([group, int(edges[at]) + 1, int(edges[at + 1]), len(values), mean, *limits])
-    return pd.DataFrame(rows, columns=columns)
 
 
 def half_interval(values: pd.Series) -> float:

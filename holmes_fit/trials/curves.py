@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from holmes_fit.trials.cells import is_nothing, number
 from holmes_fit.trials.cohorts import Cohort
+from holmes_fit.trials.protocols.schema import Protocol
 
 TRIAL, BLOCK, PHASE, CONDITION = "trial", "block", "phase", "condition"
 PARTS = 8  # of a learning sequence without blocks
@@ -100,11 +101,15 @@ def curve_points(cohort: Cohort, time: Division, lines: NDArray[np.int64]) -> pd
     return points
 
 
+def curve_columns(protocol: Protocol) -> tuple[str, ...]:
+    """Return the columns of the tidy table whose values have curves of their own, where there are such columns."""
+    return tuple(dict.fromkeys((CONDITION, PHASE, *map(protocol.tidy_name, protocol.columns.curves))))
+
+
 def curves_within(cohort: Cohort) -> Iterator[tuple[str, pd.DataFrame]]:
     """Give the curves of each condition and phase, and of each value of the columns that the protocol names."""
-    protocol = cohort.protocol
     time = time_division(cohort)
-    for name in dict.fromkeys((CONDITION, PHASE, *map(protocol.tidy_name, protocol.columns.curves))):
+    for name in curve_columns(cohort.protocol):
         division = column_division(cohort, name)
         if division is not None:
             points = curve_points(cohort, time, division.level)

@@ -32,19 +32,22 @@ def draw_learning_curves(ax: Axes, curve: pd.DataFrame, groups: Sequence[str]) -
         if not len(own):
             continue
         color = color_of(group, groups)
-        middle = ((own["first"] + own["last"]) / 2).to_numpy()
-        mean = own["mean"].to_numpy()
+        middle, mean = own["x"].to_numpy(dtype=np.float64), own["mean"].to_numpy()
         ax.fill_between(middle, own["lower"], own["upper"], color=color, alpha=0.16, linewidth=0)
         ax.plot(middle, mean, color=color, marker=group_marker(place), markersize=3.5)
+        if own["n_learners"].nunique() > 1:
+            how, below = "offset points", (0, -9)
+            for at, height, n in zip(middle, mean, own["n_learners"], strict=True):
+                ax.annotate(f"{n}", (at, height), xytext=below, textcoords=how, ha="center", fontsize=6, color=color)
         if groups:
             ends.append((float(middle[-1]), float(mean[-1]), shortened(group, 7.5, 80), color))
     low = np.nanmin([0.45, *curve["lower"], *curve["mean"]])
     high = np.nanmax([0.75, *curve["upper"], *curve["mean"]])
     ax.set_ylim(max(0.0, low - 0.03), min(1.02, high + 0.03))
     reference(ax, 0.5, linestyle=(0, (4, 3)))
-    ax.set_xlim(0, float(curve["last"].max()) + 0.5)
+    ax.set_xlim(0, float(curve["x"].max()) + 0.5)
     ax.annotate("chance", (0, 0.5), xytext=(5, -2), textcoords="offset points", va="top", fontsize=7, color="#8a8a8a")
-    ax.set_xlabel("trial")
+    ax.set_xlabel(str(curve["by"].iloc[0]))
     percent_axis(ax)
     return end_labels(ax, ends)
 

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 
-import numpy as np
 import pandas as pd
 
 from holmes_fit._support.numbers import listed, share
 from holmes_fit.reporting.blocks import Block, Panel, Row, Section, Table, Text, Warnings, numbers, texts
 from holmes_fit.reporting.figures.data import draw_learning_curves, draw_strip
+from holmes_fit.reporting.learning import change, curves_within, learning_curve
 from holmes_fit.reporting.page import Figures, Page
 from holmes_fit.reporting.run_data import CohortData
-from holmes_fit.reporting.scores import group_rows, learning_curve, people_table
+from holmes_fit.reporting.scores import group_rows, people_table
 from holmes_fit.reporting.text import brief, count, fixed, people
 from holmes_fit.reporting.warnings import answer_warnings, failure_warnings
 from holmes_fit.trials.cohorts import ROWS_LEFT_OUT
+from holmes_fit.trials.curves import BLOCK
 
 TITLE = "Data"
+WITHIN = "data_curves_by_"
 MOST_EXCLUSIONS = 20  # on this page; the appendix has all
 EXCLUSION = ("subject", "rule", "seen", "allowed", "consequence")
 
@@ -25,14 +28,16 @@ EXCLUSION = ("subject", "rule", "seen", "allowed", "consequence")
 def section(data: CohortData) -> Section:
     """Return the page."""
     persons, drawn = people_table(data), figures(data)
-    curves, *strips = (draw() for draw in drawn.values())
+    curves, *strips = (draw() for name, draw in drawn.items() if not name.startswith(WITHIN))
+    within = [draw() for name, draw in drawn.items() if name.startswith(WITHIN)]
     return Section(
         TITLE,
         [
-            Text(_finding(persons, learning_curve(data)), "finding"),
+            Text(_finding(persons, change(data)), "finding"),
             Text(_words(data, persons)),
             Warnings([*failure_warnings(data), *answer_warnings(data)]),
             Row([curves], 120, 190),
+            *(Row([panel], 120, 190) for panel in within),
             Row(strips, 105, 160),
             _group_table(data, persons),
             *_exclusions(data),
@@ -68,7 +73,24 @@ def figures(data: CohortData) -> Figures:
         draw = partial(draw_strip, people=shares, groups=data.groups, column=column, line=line)
         return Panel(name, draw, title, caption, table=persons)
 
-    return {"data_learning_curves": partial(learning_panel, data), **{name: partial(strip, name) for name in found}}
+    return {
+        "data_learning_curves": partial(learning_panel, data),
+        **{name: partial(strip, name) for name in found},
+        **{panel.name: partial(_as_it_is, panel) for panel in _within_panels(data)},
+    }
+
+
+def _as_it_is(panel: Panel) -> Panel:
+    return panel
+
+
+def _within_panels(data: CohortData) -> Iterator[Panel]:
+    """Give the curves of conditions and phases, and of the columns that the protocol names for it."""
+    for name, curve in curves_within(data):
+        file = "".join(letter if letter.isascii() and letter.isalnum() else "_" for letter in name)
+        draw = partial(draw_learning_curves, curve=curve, groups=tuple(curve["group"].unique()))
+        title = f"The same by {brief(name)}"
+        yield Panel(f"{WITHIN}{file}", draw, title, _caption(curve, "means over people"), table=curve)
 
 
 def learning_panel(data: CohortData, name: str = "data_learning_curves") -> Panel:
@@ -77,22 +99,29 @@ def learning_panel(data: CohortData, name: str = "data_learning_curves") -> Pane
     return Panel(
         name,
         partial(draw_learning_curves, curve=curve, groups=data.groups),
-        "Answers that equal the outcome, over trials",
-        f"Parts of the learning sequence, {how}; bands are 95% intervals over people.",
+        "Answers that equal the outcome, over the task",
+        _caption(curve, how),
         table=curve,
     )
 
 
-def _finding(persons: pd.DataFrame, curve: pd.DataFrame) -> str:
+def _caption(curve: pd.DataFrame, how: str) -> str:
+    parts = "Blocks of the file" if (curve["by"] == BLOCK).any() else "Parts of the learning sequence"
+    differ = bool((curve.groupby("group")["n_learners"].nunique() > 1).any())
+    left = " Numbers at points: learners who are left there." if differ else ""
+    return f"{parts}, {how}; bands are 95% intervals over people.{left}"
+
+
+def _finding(persons: pd.DataFrame, went: tuple[float, float, int, int] | None) -> str:
     if not len(persons):
         return "There is nobody who could be fitted."
     start = f"{people(len(persons))} gave {count(persons['answered'].sum(), 'answer')}"
-    if not len(curve):
+    if went is None:
         return f"{start}; no outcome is known to score them by."
-    first, last = curve[curve["first"] == curve["first"].min()], curve[curve["last"] == curve["last"].max()]
-    before, after = (float(np.average(part["mean"], weights=part["n_people"])) for part in (first, last))
-    change = "accuracy rose" if after > before + 0.02 else "accuracy fell" if after < before - 0.02 else "accuracy went"
-    return f"{start}; {change} from {share(before)} to {share(after)} over the task."
+    before, after, left, n = went
+    how = "rose" if after > before + 0.02 else "fell" if after < before - 0.02 else "went"
+    who = f" of the {left:,} of {n:,} learners who came to the end" if left < n else ""
+    return f"{start}; accuracy{who} {how} from {share(before)} to {share(after)} over the task."
 
 
 def _words(data: CohortData, persons: pd.DataFrame) -> str:
