@@ -29,6 +29,7 @@ RARE = 0.1  # of the rarer outcome, at least
 REPEATS = 0.5  # of the values of a cue, at least, were seen before
 MANY_LEVELS = 6
 ENOUGH = 10  # of each answer
+ENOUGH_TRIALS = 50
 NAMED = 3  # people
 NEEDS = (
     "The models see cues, then one of two answers, then an outcome that does not depend on the answer. Tasks in which "
@@ -78,7 +79,12 @@ def _constant_people(seen: Sequences) -> NDArray[np.bool_]:
 
 
 def _unrepeated_cues(seen: Sequences) -> Iterator[Notice]:
-    """Find cues that come once or twice: nothing can be learned of them. There is no chance in this."""
+    """Find cues that come once or twice: nothing can be learned of them. There is no chance in this.
+
+    A few trials, as to try out a protocol, say nothing yet.
+    """
+    if len(seen.rows) < ENOUGH_TRIALS:
+        return
     shares = {
         name: 1 - len(np.unique(seen.learner * (codes.max() + 1) + codes)) / len(codes)
         for name, codes in seen.codes.items()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -35,10 +36,11 @@ def draw_learning_curves(ax: Axes, curve: pd.DataFrame, groups: Sequence[str]) -
         middle, mean = own["x"].to_numpy(dtype=np.float64), own["mean"].to_numpy()
         ax.fill_between(middle, own["lower"], own["upper"], color=color, alpha=0.16, linewidth=0)
         ax.plot(middle, mean, color=color, marker=group_marker(place), markersize=3.5)
-        if own["n_learners"].nunique() > 1:
-            how, below = "offset points", (0, -9)
-            for at, height, n in zip(middle, mean, own["n_learners"], strict=True):
-                ax.annotate(f"{n}", (at, height), xytext=below, textcoords=how, ha="center", fontsize=6, color=color)
+        if (curve["n_learners"] != curve.groupby("group")["n_learners"].transform("first")).any():
+            for at, n in zip(middle, own["n_learners"], strict=True):
+                foot, coords = (0, 2 + 7 * place), ("data", "axes fraction")
+                text: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "fontsize": 6}
+                ax.annotate(f"{n}", (at, 0), xytext=foot, xycoords=coords, color=color, **text)
         if groups:
             ends.append((float(middle[-1]), float(mean[-1]), shortened(group, 7.5, 80), color))
     low = np.nanmin([0.45, *curve["lower"], *curve["mean"]])

@@ -108,7 +108,7 @@ def learning_panel(data: CohortData, name: str = "data_learning_curves") -> Pane
 def _caption(curve: pd.DataFrame, how: str) -> str:
     parts = "Blocks of the file" if (curve["by"] == BLOCK).any() else "Parts of the learning sequence"
     differ = bool((curve.groupby("group")["n_learners"].nunique() > 1).any())
-    left = " Numbers at points: learners who are left there." if differ else ""
+    left = " Numbers at the foot: learners who are left at each point." if differ else ""
     return f"{parts}, {how}; bands are 95% intervals over people.{left}"
 
 

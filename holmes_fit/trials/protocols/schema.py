@@ -36,7 +36,9 @@ class Columns(Part):
     covariates: Names = ()
     optional_covariates: Names = ()
     restart: Names = ()
-    curves: Names = ()  # learning curves are drawn for each value of these columns, whatever else they are for
+    # Learning curves are drawn for each value of these columns, whatever else they are for; left out of what is
+    # written where there are none, so that protocols keep their digests
+    curves: Annotated[Names, Field(exclude_if=lambda names: not names)] = ()
 
     @model_validator(mode="before")
     @classmethod
