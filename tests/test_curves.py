@@ -140,4 +140,4 @@ def test_messages_that_come_again_are_folded(tmp_path: Path, shell: Shell) -> No
     path.write_text(path.read_text().replace(",1,easy", ",lft,easy"))
     out, _ = shell("check", path, "--protocol", protocol, code=2)
     assert out.count("saw 'lft'") == 1
-    assert re.search(r"data\.csv, row 2, column choice; .* and \d+ more places: saw 'lft'", out)
+    assert re.search(r"data\.csv, row 5, column choice; .* and \d+ more places: saw 'lft'", out)

@@ -17,6 +17,7 @@ BARS = "▁▂▃▄▅▆▇█"
 NOTHING = "·"
 LISTED = 20  # people with excluded answers who are named one by one
 LEFT_OUT = "person left out"  # the consequence that the rules give
+LEFT = "  learners"  # who are left at each point of a curve
 NAME = 24  # characters of a name in a table
 
 
@@ -97,7 +98,8 @@ def curve_lines(curve: pd.DataFrame) -> Iterator[str]:
     header = curve.sort_values(["first", "last"])["label"].drop_duplicates().tolist()
     cells = max(5, *map(len, header)) + 1 if header else 6
     names = {group: plain(str(group), NAME) for group in curve["group"].unique()}
-    width = max(len("  learners"), *map(len, names.values())) if names else len("group")
+    differ = (curve.groupby("group")["learners"].nunique() > 1).any()
+    width = max(map(len, ["group", *names.values(), *([LEFT] if differ else [])]))
     yield f"  {'group':{width}} {''.join(f'{text:>{cells}}' for text in header)}"
     for group, own in curve.groupby("group", sort=False):
         at = own.set_index("label").reindex(header)
@@ -107,7 +109,7 @@ def curve_lines(curve: pd.DataFrame) -> Iterator[str]:
         yield f"  {names[group]:{width}} {percent}  {sparkline(at['accuracy'])}{everywhere}"
         if not everywhere:
             numbers = "".join(f"{n:>{cells},.0f}" for n in at["learners"].fillna(0))
-            yield f"  {'  learners':{width}} {numbers}"
+            yield f"  {LEFT:{width}} {numbers}"
 
 
 def sparkline(proportions: Iterable[float]) -> str:

@@ -38,6 +38,7 @@ def beginning(request: Request, run: Run, work: Work) -> Iterator[str]:
     if progress.damaged:
         yield f"{counted(len(progress.damaged), 'damaged record')} found, to be made anew."
     yield from how_long([(request, progress.missing)], work)
+    yield from (f"Look at this: {plain(notice.text, 1000)}" for notice in request.cohort.notices)
 
 
 def ending(fits: Fits, summary: pd.DataFrame) -> Iterator[str]:

@@ -41,9 +41,9 @@ def notices_of(seen: Sequences) -> tuple[Notice, ...]:
     """Return everything that is probably wrong."""
     found = [*_constant_outcomes(seen), *_unrepeated_cues(seen), *_unused_levels(seen)]
     if all(notice.kind != "outcome" for notice in found):  # then nothing can be said of answers
-        turned = list(_turned_people(seen))
-        # Of people who do the contrary, and others, no more than a coin's would be left together.
-        decided = list(_decided_by_answers(seen))
+        # People who do the contrary and those who do not are like coins together; where outcomes follow answers, all
+        # know them from the start.
+        decided, turned = list(_decided_by_answers(seen)), list(_turned_people(seen))
         found += [*_telling_cues(seen), *(decided or _first_trials(seen)), *(turned or _coins(seen))]
     return tuple(found)
 
@@ -113,7 +113,7 @@ def _unused_levels(seen: Sequences) -> Iterator[Notice]:
             text = (
                 f"Cue {plain(name)}: a learner sees {of_learner[long].mean():.3g} of its {len(levels)} levels, and "
                 "each of the others counts as a cue that is never there, which drowns those that are. Number the "
-                "levels anew within each problem, in the order in which they come."
+                'levels anew within each problem, as in { levels = [1, 2, 3], anew = "problem" }.'
             )
             yield Notice("unused_levels", text)
         elif _in_stretches(seen, pair, count):
@@ -254,7 +254,7 @@ def _first_trials(seen: Sequences) -> Iterator[Notice]:
         text = (
             f"{is_known} after a restart ({names}), as if they remembered. Does the person begin anew there, with new "
             "cues or new contingencies? If numbers merely start again, learning goes on: leave it out of restart, and "
-            "let trial give the order by several columns, or by that of the file."
+            'give the order of trials by several columns, as in trial = ["block", "trial"], or set order = "file".'
         )
         yield Notice("remembered", text)
 
