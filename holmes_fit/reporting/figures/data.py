@@ -16,6 +16,7 @@ from holmes_fit.reporting.scores import half_interval
 from holmes_fit.reporting.style import INK
 from holmes_fit.reporting.text import printable, shortened, width_of
 
+MOST_NUMBERS = 16  # side by side at the foot of a curve
 STRIP = 115.0  # points across, where three of them stand side by side
 TURNED = 44.0  # points of a name that stands aslant
 
@@ -37,9 +38,10 @@ def draw_learning_curves(ax: Axes, curve: pd.DataFrame, groups: Sequence[str]) -
         ax.fill_between(middle, own["lower"], own["upper"], color=color, alpha=0.16, linewidth=0)
         ax.plot(middle, mean, color=color, marker=group_marker(place), markersize=3.5)
         if (curve["n_learners"] != curve.groupby("group")["n_learners"].transform("first")).any():
-            for at, n in zip(middle, own["n_learners"], strict=True):
-                foot, coords = (0, 2 + 7 * place), ("data", "axes fraction")
-                text: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "fontsize": 6}
+            every = -(-len(own) // MOST_NUMBERS)
+            for at, n in zip(middle[::every], own["n_learners"][::every], strict=True):
+                foot, coords = (0, 2 + 8 * place), ("data", "axes fraction")
+                text: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "fontsize": 7}
                 ax.annotate(f"{n}", (at, 0), xytext=foot, xycoords=coords, color=color, **text)
         if groups:
             ends.append((float(middle[-1]), float(mean[-1]), shortened(group, 7.5, 80), color))
