@@ -189,9 +189,8 @@ def _report_uncoded(sheet: Sheet, role: CodedColumn, wrong: NDArray[np.bool_]) -
         advice = (
             "The models predict one binary outcome from binary choices: after the cues comes one of two answers, then "
             f"one of two outcomes, whatever was answered. Ratings, or more than two {role}s, must become two classes: "
-            f"give every value the code 0 or 1 under [{role}] in the protocol, or a threshold "
-            "such as above = 50. Tasks that cannot be told in this way, "
-            "such as bandits with three arms, are not for these models."
+            f"give every value the code 0 or 1 under [{role}] in the protocol, or a threshold such as above = 50. "
+            "Tasks that cannot be told in this way, such as bandits with three arms, are not for these models."
         )
         problems.add(f"{', '.join(sheet.table.files[:3])}, column {plain(name)}", seen, f"two {role}s", advice)
     sheet.table.report(problems, name, wrong, allowed, lambda text: nearest(text.strip(), labels))
