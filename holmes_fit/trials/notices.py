@@ -139,8 +139,7 @@ def _in_stretches(seen: Sequences, pair: NDArray[np.int64], count: NDArray[np.in
 
 def _telling_cues(seen: Sequences) -> Iterator[Notice]:
     """Find cues whose value tells every answer, whether it was right, or every outcome."""
-    known = seen.outcome != UNKNOWN
-    answered = seen.choice >= 0
+    known, answered = seen.outcome != UNKNOWN, seen.choice >= 0
     late = seen.scored & (2 * seen.position >= seen.length[seen.learner])
     masters = bdtr(seen.hit[late].sum(), late.sum(), MASTERS) >= ALPHA
     for name, codes in seen.codes.items():

@@ -38,11 +38,7 @@ def draw_learning_curves(ax: Axes, curve: pd.DataFrame, groups: Sequence[str]) -
         ax.fill_between(middle, own["lower"], own["upper"], color=color, alpha=0.16, linewidth=0)
         ax.plot(middle, mean, color=color, marker=group_marker(place), markersize=3.5)
         if (curve["n_learners"] != curve.groupby("group")["n_learners"].transform("first")).any():
-            every = -(-len(own) // MOST_NUMBERS)
-            for at, n in zip(middle[::every], own["n_learners"][::every], strict=True):
-                foot, coords = (0, 2 + 8 * place), ("data", "axes fraction")
-                text: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "fontsize": 7}
-                ax.annotate(f"{n}", (at, 0), xytext=foot, xycoords=coords, color=color, **text)
+            _numbers_at_foot(ax, own, place, color)
         if groups:
             ends.append((float(middle[-1]), float(mean[-1]), shortened(group, 7.5, 80), color))
     low = np.nanmin([0.45, *curve["lower"], *curve["mean"]])
@@ -54,6 +50,14 @@ def draw_learning_curves(ax: Axes, curve: pd.DataFrame, groups: Sequence[str]) -
     ax.set_xlabel(str(curve["by"].iloc[0]))
     percent_axis(ax)
     return end_labels(ax, ends)
+
+
+def _numbers_at_foot(ax: Axes, own: pd.DataFrame, place: int, color: str) -> None:
+    """Write under the points of a curve how many learners are left there."""
+    foot, text = (0, 2 + 8 * place), dict[str, Any](ha="center", fontsize=7)
+    for at in own[:: -(-len(own) // MOST_NUMBERS)].to_dict("records"):
+        where: dict[str, Any] = {"xy": (at["x"], 0), "xycoords": ("data", "axes fraction")}
+        ax.annotate(str(at["n_learners"]), **where, xytext=foot, textcoords="offset points", color=color, **text)
 
 
 def draw_strip(
