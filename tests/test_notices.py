@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from holmes_fit._support.study_files import study_folder
-from holmes_fit.studies.simulation.people import simulate
+from holmes_fit.studies.simulation import simulate
 from holmes_fit.trials.notices import ALPHA, COIN, LEARNS, _like_coins, notices_of, refused
 from holmes_fit.trials.protocols.catalogue import load_protocol, protocol_names, read_protocol
 from holmes_fit.trials.reading import Check, check_data
