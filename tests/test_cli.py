@@ -187,7 +187,7 @@ def test_check_takes_participants(data: Path, tmp_path: Path, shell: Shell) -> N
 @pytest.mark.parametrize("name", ODD_NAMES)
 def test_odd_names_are_read_printed_and_written(name: str, tmp_path: Path, shell: Shell) -> None:
     rows = [f"{quoted(name)},{trial},1,0,0,1,{trial % 2},1,{group}" for trial, group in ((1, quoted(name)), (2, ""))]
-    others = [f"other,{trial},1,0,0,1,0,1,g" for trial in range(1, 40)]  # a tiny file of escapes would count as binary
+    others = [f"other,{trial},1,0,0,1,1,1,g" for trial in range(1, 40)]  # a tiny file of escapes would count as binary
     (tmp_path / "odd.csv").write_text("\n".join([HEADER, *rows, *others]))
     out, _ = shell("check", tmp_path / "odd.csv", "--protocol", "weather_prediction")
     assert name[:15] in out or repr(name)[:15] in out
@@ -203,7 +203,10 @@ def test_odd_names_are_printed_in_problems(tmp_path: Path, shell: Shell) -> None
     rows = [f"{quoted(name)},1,1,0,0,1,9,1," for name in ODD_NAMES]
     (tmp_path / "odd.csv").write_text("\n".join([HEADER.replace("group", "[red]$x$"), *rows]))
     out, _ = shell("check", tmp_path / "odd.csv", "--protocol", "weather_prediction", code=2)
-    assert out.count("saw '9'") == len(ODD_NAMES)
+    assert f"and {len(ODD_NAMES) - 5} more places: saw '9'" in out
+    assert out.count("saw '9'") == 1
+    found = json.loads(shell("check", tmp_path / "odd.csv", "--protocol", "weather_prediction", "--json", code=2)[0])
+    assert [problem["seen"] for problem in found["problems"]] == ["'9'"] * len(ODD_NAMES)
     assert "\x1b" not in out
 
 

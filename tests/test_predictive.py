@@ -127,8 +127,8 @@ def test_bins_are_those_of_plain_sums() -> None:
     checks, _ = check_cohort(
         cohort, [fitted("rescorla_wagner")], {"rescorla_wagner": known(cohort, **rates)}, datasets=200, workers=1
     )
-    own = checks[(checks["by"] == "trial") & (checks["measure"] == "correct")]
-    curve = learning_curve(cohort)
+    own = checks[(checks["by"] == "block") & (checks["measure"] == "correct")]
+    curve = learning_curve(cohort)  # by the file's own blocks
     assert own["group"].unique().tolist() == ["everyone", "control", "patient"]
     for group, part in curve.groupby("group"):
         mine = own[own["group"] == group]

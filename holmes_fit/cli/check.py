@@ -29,9 +29,9 @@ def check(
 ) -> None:
     """Say what was read, then every problem.
 
-    The exit code is 0 if the data can be used, 2 if not.
+    The exit code is 0 if the data can be used, 3 if something should be looked at before, 2 if they cannot be used.
     """
-    from holmes_fit.cli.check_text import check_as_text, check_facts, problems_as_text
+    from holmes_fit.cli.check_text import check_as_text, check_facts, notices_as_text, problems_as_text
     from holmes_fit.trials.reading import check_data
 
     result = check_data(data, protocol, participants)
@@ -40,5 +40,7 @@ def check(
         say.give(problems_as_text(result))
         say.problems(result.problems)
         raise typer.Exit(BAD_INPUT)
+    if result.notices:
+        say.warn(notices_as_text(result))
     joined = [] if participants is None else ["--participants", participants]
     say.next(shell("fit", *data, "--protocol", protocol, *joined, "--quick", "--out", "runs/look"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -13,11 +14,13 @@ from holmes_fit.cli.long_work import how_long
 from holmes_fit.cli.options import Work
 from holmes_fit.cli.output import counted
 from holmes_fit.fitting.cohort import Fits
+from holmes_fit.fitting.person import NO_BETTER
 from holmes_fit.fitting.request import Request
 from holmes_fit.fitting.summary import SHOWN
 from holmes_fit.runs.folder import Progress, Run
 from holmes_fit.runs.records import Key
 
+NAMED = 6  # people of whom a warning is
 LISTED = 20  # failures that are named one by one
 LONGEST = 500  # letters of a command that is shown
 
@@ -35,6 +38,7 @@ def beginning(request: Request, run: Run, work: Work) -> Iterator[str]:
     if progress.damaged:
         yield f"{counted(len(progress.damaged), 'damaged record')} found, to be made anew."
     yield from how_long([(request, progress.missing)], work)
+    yield from (f"Look at this: {plain(notice.text, 1000)}" for notice in request.cohort.notices)
 
 
 def ending(fits: Fits, summary: pd.DataFrame) -> Iterator[str]:
@@ -43,6 +47,7 @@ def ending(fits: Fits, summary: pd.DataFrame) -> Iterator[str]:
         yield from _table_lines(summary, evidence_errors(fits.models))
         yield ""
         yield from _warning_lines(summary)
+        yield from _coin_lines(fits.models)
     if fits.label:
         yield f"This is {fits.label}"
     yield f"Tables are in {plain(str(fits.folder), limit=300)}: fits.csv has the parameters, models.csv the evidence."
@@ -82,6 +87,21 @@ def _warning_lines(summary: pd.DataFrame) -> Iterator[str]:
         )
     if summary["at_bound"].any():
         yield "at a bound: the best fit lies at the end of a parameter's range. Use the median and interval instead."
+
+
+def _coin_lines(models: pd.DataFrame) -> Iterator[str]:
+    """Name the people whom a model explains no better than a coin, and the models that do so for everyone together."""
+    for model, own in models.groupby("model", sort=False):
+        names = own.loc[own["warning"].str.contains(NO_BETTER, regex=False), "subject"]
+        if len(names):
+            some = ", ".join(plain(str(name), 40) for name in names.head(NAMED))
+            more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+            together = own["log_evidence"].sum() - own["n_answered"].sum() * math.log(0.5)
+            everyone = f"; nor are the answers of all {len(own)} together" if together <= 0 else ""
+            yield (
+                f"{model}: the answers of {counted(len(names), 'person', 'people')} ({some}{more}) are explained "
+                f"{NO_BETTER} would{everyone}."
+            )
 
 
 def failures_text(failures: pd.DataFrame) -> Iterator[str]:

@@ -54,7 +54,7 @@ def init(
 
 
 def _from_files(folder: Path, files: list[Path], kind: str, raw: options.RawFiles, say: Output) -> None:
-    from holmes_fit.cli.check_text import check_as_text, check_facts, problems_as_text
+    from holmes_fit.cli.check_text import check_as_text, check_facts, notices_as_text, problems_as_text
     from holmes_fit.cli.import_text import import_as_text, import_facts
     from holmes_fit.trials.importing.draft import draft_protocol
     from holmes_fit.trials.importing.study import DRAFT, TABLE, create_study_from
@@ -77,6 +77,8 @@ def _from_files(folder: Path, files: list[Path], kind: str, raw: options.RawFile
     say.found(f"A new study is in {_named(folder)}, with your data in {TABLE}, and a first protocol in {DRAFT}.")
     if check.problems:
         say.warn(["The first protocol does not read them yet.", *problems_as_text(check)])
+    if check.notices:
+        say.warn(notices_as_text(check))
     say.next(f"cd {shlex.quote(str(folder))}", shell("check", TABLE, "--protocol", DRAFT))
 
 

@@ -19,6 +19,8 @@ from holmes_fit._support.errors import InputError, Problem, plain
 if TYPE_CHECKING:
     import pandas as pd
 
+PLACES = 5  # of a problem that comes again and again
+
 FINE, FAILED, BAD_INPUT, WITH_WARNINGS, INTERRUPTED = 0, 1, 2, 3, 130
 
 
@@ -76,7 +78,7 @@ class Output:
     def refuse(self, error: InputError) -> None:
         """Say everything that is wrong with the input."""
         problems = [self._of_options(problem) for problem in error.problems]
-        self.fail("\n".join(map(in_one_line, problems)))
+        self.fail("\n".join(folded(problems)))
         self.problems(problems)
 
     def _of_options(self, problem: Problem) -> Problem:
@@ -153,6 +155,18 @@ def counted(n: float, one: str, many: str = "") -> str:
 def in_one_line(message: object) -> str:
     """Return a message as a terminal can show it, without line breaks and control characters."""
     return plain(str(message), limit=5000)
+
+
+def folded(problems: Iterable[Problem]) -> list[str]:
+    """Say each problem once, with the first of its places where there are several; programs have them all."""
+    places: dict[tuple[str, str, str], list[str]] = {}
+    for problem in problems:
+        places.setdefault((problem.seen, problem.allowed, problem.advice), []).append(problem.where)
+    texts = []
+    for (seen, allowed, advice), where in places.items():
+        more = f" and {len(where) - PLACES:,} more places" if len(where) > PLACES else ""
+        texts.append(in_one_line(Problem("; ".join(where[:PLACES]) + more, seen, allowed, advice)))
+    return texts
 
 
 def _as_json(value: Any) -> Any:

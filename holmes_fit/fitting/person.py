@@ -15,7 +15,7 @@ from holmes_fit.fitting.lattice.task import SCORE, Task, natural
 from holmes_fit.fitting.optimum import Goal, Optimum, Score, find_optima, score
 from holmes_fit.likelihood.answers import likelihood_of
 from holmes_fit.models.filters.lineage import tree_table
-from holmes_fit.models.registry import LatentCauseModel
+from holmes_fit.models.registry import LatentCauseModel, baselines
 from holmes_fit.models.tracing import learner_key
 from holmes_fit.runs.knowledge import Marginal
 from holmes_fit.settings.preset import Preset
@@ -28,6 +28,7 @@ ENOUGH_REPLICATES = 16  # with fewer, a fit is a first look
 ENOUGH_IF_EXACT = 150  # points of a search that costs next to nothing
 FLOOR = 60.0  # nats below the highest node at which the lattice is cut off: e^-60 of its mass
 GRAIN = 2.0**-10  # nats to which the lattice is rounded, so that it takes little room
+NO_BETTER = "no better than a coin"  # how the warning begins
 LEAST_VISITS = 0.5  # trials, on average over particles, that a node of a tree must have seen to be shown
 
 
@@ -163,6 +164,9 @@ def _warnings(task: Task, fitted: _Fitted, preset: Preset) -> list[str]:
         )
     choices = np.concatenate([learner.choices for learner in task.learners])
     answered = choices[choices != MISSED]
+    beyond_coin = fitted.posterior.log_evidence - len(answered) * np.log(0.5)
+    if beyond_coin <= 0 and task.space.model.name not in baselines():
+        found.append(f"{NO_BETTER}: its evidence is {-beyond_coin:.1f} nats below that of tossing a fair coin")
     if len(answered) and len(np.unique(answered)) == 1:
         found.append(f"all answers are {int(answered[0])}: the choices say little about learning")
     if len(answered) < 20:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from holmes_fit.fitting.cohort import Fits
+from holmes_fit.fitting.person import NO_BETTER
 from holmes_fit.models.responses import RESPONSE_PARAMETERS
 
 NOISY = "noisy likelihood"  # how the warning begins
@@ -38,9 +39,10 @@ def model_summary(fits: Fits) -> pd.DataFrame:
                 "in_all": int(complete[own.index].sum()),
                 "noisy": int(own["warning"].str.contains(NOISY, regex=False).sum()),
                 "at_bound": of_parameters.loc[is_at_bound & ~is_of_responding, "subject"].nunique(),
+                "no_better": int(own["warning"].str.contains(NO_BETTER, regex=False).sum()),
                 "warned": int((own["warning"] != "").sum()),
             }
         )
     return pd.DataFrame(
-        rows, columns=["model", "people", *SHOWN, "log_evidence", "in_all", "noisy", "at_bound", "warned"]
+        rows, columns=["model", "people", *SHOWN, "log_evidence", "in_all", "noisy", "at_bound", "no_better", "warned"]
     )

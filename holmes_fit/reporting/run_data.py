@@ -18,8 +18,10 @@ from holmes_fit._support.errors import InputError, Problem, Problems, Quoted, ch
 from holmes_fit.reporting.names import Words
 from holmes_fit.reporting.settings import Settings
 from holmes_fit.runs.described import ABOUT
+from holmes_fit.runs.fitted import fitted_run
 from holmes_fit.runs.folder import HasRun, Run, read_run, run_of
 from holmes_fit.runs.schema import read, tables
+from holmes_fit.trials.cohorts import Cohort
 
 EVERYONE = "everyone"
 MOST_GROUPS = 10  # a covariate with more values than that is no grouping
@@ -220,6 +222,14 @@ class CohortData:
         kept["position"] = kept.groupby(["subject", "restart"], sort=False).cumcount() + 1
         kept["group"] = kept["subject"].map(self.group_of).fillna("")
         return kept.reset_index(drop=True)
+
+    @cached_property
+    def cohort(self) -> Cohort | None:
+        """The data that were fitted; nothing where the folder does not hold them as a fit leaves them."""
+        try:
+            return fitted_run(self.run).cohort
+        except InputError:
+            return None
 
     # --- The recovery study
 

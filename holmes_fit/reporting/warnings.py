@@ -50,9 +50,16 @@ def _answers(data: CohortData) -> Iterator[str]:
         ("few answers", "so few answers that their estimates are mostly the prior"),
         ("all answers are", "the same answer on every trial, which says little about learning"),
     ):
-        names = dict.fromkeys(models.loc[models["warning"].str.contains(start), "subject"]) if len(models) else ()
+        names = list(dict.fromkeys(models.loc[models["warning"].str.contains(start), "subject"])) if len(models) else []
         if names:
             yield f"{people(len(names))} gave {meaning} ({_named(names)})."
+    for model in data.model_names:
+        rows = data.of_model("models", model)
+        if len(rows) and len(rows := rows[rows["warning"].str.contains("no better than a coin")]):
+            yield (
+                f"{data.words.label(model)}: the answers of {people(len(rows))} are explained no better than a fair "
+                f"coin would ({_named(rows['subject'])})."
+            )
 
 
 def _pooling(data: CohortData) -> Iterator[str]:

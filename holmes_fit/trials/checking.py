@@ -187,9 +187,10 @@ def _report_uncoded(sheet: Sheet, role: CodedColumn, wrong: NDArray[np.bool_]) -
     if role in ("choice", "outcome") and len(values) > 2 and not is_slip:
         seen = Quoted(f"{len(values):,} different values: {', '.join(map(plain, sorted(values)[:10]))}")
         advice = (
-            f"The models predict one binary outcome from binary choices. Ratings, or more than two {role}s, must "
-            f"become two classes: give every value the code 0 or 1 under [{role}] in the protocol, or a threshold "
-            "such as above = 50."
+            "The models predict one binary outcome from binary choices: after the cues comes one of two answers, then "
+            f"one of two outcomes, whatever was answered. Ratings, or more than two {role}s, must become two classes: "
+            f"give every value the code 0 or 1 under [{role}] in the protocol, or a threshold such as above = 50. "
+            "Tasks that cannot be told in this way, such as bandits with three arms, are not for these models."
         )
         problems.add(f"{', '.join(sheet.table.files[:3])}, column {plain(name)}", seen, f"two {role}s", advice)
     sheet.table.report(problems, name, wrong, allowed, lambda text: nearest(text.strip(), labels))

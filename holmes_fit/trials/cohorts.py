@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,13 @@ MISSED = -1
 
 EXCLUSION_COLUMNS = ("subject", "rule", "seen", "allowed", "consequence")
 ROWS_LEFT_OUT = "rows left out"  # the consequence of a rule that is about rows, whoever they are of
+
+
+class Notice(NamedTuple):
+    """Something about the data that should be looked at before anything is fitted."""
+
+    kind: str
+    text: str
 
 
 @dataclass(frozen=True)
@@ -42,6 +50,7 @@ class Cohort:
     # What the rules of the protocol took out: ``subject``, ``rule``, ``seen``, ``allowed``, ``consequence``
     exclusions: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=list(EXCLUSION_COLUMNS)))
     notes: tuple[str, ...] = ()  # what else is worth knowing about the reading
+    notices: tuple[Notice, ...] = ()  # what is probably wrong with the data
 
     def __repr__(self) -> str:  # in a notebook; the trials would take pages
         return f"<Cohort: {len(self.subjects)} people, {len(self.trials):,} trials, protocol {self.protocol.name}>"

@@ -14,15 +14,17 @@ from holmes_fit._support.errors import InputError, Problem, Quoted, plain, shown
 from holmes_fit.trials.anew import number_anew
 from holmes_fit.trials.cells import MISSING
 from holmes_fit.trials.checking import CheckedCells, Sheet, check_cells, check_columns
-from holmes_fit.trials.cohorts import EXCLUSION_COLUMNS, ROWS_LEFT_OUT, Cohort, build_cohort, restart_labels
+from holmes_fit.trials.cohorts import EXCLUSION_COLUMNS, ROWS_LEFT_OUT, Cohort, Notice, build_cohort, restart_labels
 from holmes_fit.trials.files import DataPath, Reading, check_path
 from holmes_fit.trials.frames import Data, is_frame, read_data
+from holmes_fit.trials.notices import notices_of, refused
 from holmes_fit.trials.people import covariate_names, join_people, read_people, subject_table
 from holmes_fit.trials.protocols.catalogue import load_protocol
 from holmes_fit.trials.protocols.schema import RESERVED, Protocol
 from holmes_fit.trials.rearranging import check_sources, rearranged
 from holmes_fit.trials.row_rules import with_rows_that_count, without_named_people
 from holmes_fit.trials.rules import apply_rules, outside_window
+from holmes_fit.trials.sequences import sequences_of
 from holmes_fit.trials.structure import check_answers, check_length, number_learners
 from holmes_fit.trials.text_tables import TextTable
 from holmes_fit.trials.trial_order import TrialOrder, check_trial_order, order_of_trials, trial_numbers
@@ -37,6 +39,7 @@ class Check:
     subjects: int
     problems: tuple[Problem, ...]  # everything that has to be put right
     notes: tuple[str, ...]  # what is worth knowing and needs no action
+    notices: tuple[Notice, ...]  # what is probably wrong, though the data can be read
     cohort: Cohort | None  # the data, if there are no problems
 
 
@@ -103,6 +106,7 @@ def check_data(
         subjects=0 if subject is None else len(subject.texts),
         problems=tuple(reading.problems),
         notes=tuple(reading.notes),
+        notices=() if reading.problems or cohort is None else cohort.notices,
         cohort=None if reading.problems else cohort,
     )
 
@@ -177,7 +181,9 @@ def _with_rules(trials: pd.DataFrame, subjects: pd.DataFrame, sheet: Sheet) -> C
     blind = sum(not learner.observations.feedback.any() for learner in cohort.learners)
     if blind:
         sheet.reading.notes.append(f"{blind:,} learners never saw an outcome.")
-    return replace(cohort, notes=tuple(sheet.reading.notes))
+    sequences = sequences_of(cohort)
+    sheet.reading.problems.found += refused(sequences)
+    return replace(cohort, notes=tuple(sheet.reading.notes), notices=notices_of(sequences))
 
 
 def _left_out(sheet: Sheet) -> pd.DataFrame:

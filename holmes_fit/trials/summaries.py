@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from holmes_fit._support.errors import InputError, Problem, nearest
 from holmes_fit.trials.cohorts import Cohort
+from holmes_fit.trials.curves import CURVE, PARTS, curve_points, time_division
 
 EVERYONE = "everyone"
 MOST_GROUPS = 10  # a covariate with more values than that is no grouping
@@ -53,32 +53,19 @@ def cohort_summary(cohort: Cohort, by: str | None = None) -> pd.DataFrame:
     return table.rename_axis("group").reset_index()
 
 
-def learning_curve(cohort: Cohort, by: str | None = None, bins: int = 8) -> pd.DataFrame:
-    """Return the accuracy in successive parts of the learning sequence, for each group.
+def learning_curve(cohort: Cohort, by: str | None = None, bins: int = PARTS) -> pd.DataFrame:
+    """Return the accuracy in successive blocks of the file, or else in equal parts, for each group.
 
-    ``first`` and ``last`` trial are counted from 1 within a learner; ``accuracy`` is the share of the ``answers`` that
-    can be scored and equal the outcome.
+    Columns are those of :func:`~holmes_fit.trials.curves.curve_points`, with the ``group``, and with the ``label`` of
+    each point; ``by`` says what divides the trials, ``block`` or ``trial``.
     """
-    trials = cohort.trials
-    part, edges = sequence_parts(cohort, bins)
     by = _grouping(cohort, by)
-    group = trials["subject"].map(cohort.subjects.set_index("subject")[by]) if by else EVERYONE
-    marks = _marks(trials).assign(part=part, group=group)
-    curve = marks.groupby(["group", "part"])["hit"].agg(answers="count", accuracy="mean").reset_index()
-    curve["first"], curve["last"] = edges[curve["part"]] + 1, edges[curve["part"] + 1]
-    return curve.astype({"accuracy": "float64"})[["group", "first", "last", "answers", "accuracy"]]
-
-
-def sequence_parts(cohort: Cohort, bins: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Divide learning sequences into successive parts of equal length; the longest has all of them.
-
-    The part of each trial counts from 0; the edges are where parts begin within a learner, and the end of the last.
-    """
-    position = np.empty(len(cohort.trials), dtype=np.int64)
-    for learner in cohort.learners:
-        position[learner.rows] = np.arange(len(learner.rows))
-    edges = np.unique(np.linspace(0, position.max() + 1, bins + 1).round().astype(np.int64))
-    return np.searchsorted(edges, position, side="right") - 1, edges
+    subjects = cohort.trials["subject"]
+    group = subjects.map(cohort.subjects.set_index("subject")[by]) if by else pd.Series(EVERYONE, index=subjects.index)
+    line, names = pd.factorize(group, sort=True)
+    points = curve_points(cohort, time_division(cohort, bins), line.astype(np.int64))
+    points["group"] = np.array(list(names), dtype=object)[points["line"].to_numpy(dtype=np.int64)]
+    return points[list(CURVE)]
 
 
 def _marks(trials: pd.DataFrame) -> pd.DataFrame:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from holmes_fit._support.errors import HolmesFitError, InputError, Problem, Problems, plain
 from holmes_fit._support.progress import OnProgress
 from holmes_fit.groups.comparison.answers import Answering, Counts, FittedModel, count_answers
-from holmes_fit.groups.comparison.predictive_cells import MEASURES, TRIAL, Cell, Cells, make_cells, targets
+from holmes_fit.groups.comparison.predictive_cells import MEASURES, Cell, Cells, make_cells, targets
 from holmes_fit.models.registry import check_count
 from holmes_fit.runs.fitted import FittedRun
 from holmes_fit.runs.folder import Run
@@ -33,6 +33,7 @@ from holmes_fit.runs.workers.pool import Failure
 from holmes_fit.runs.workers.processes import usable_cores
 from holmes_fit.runs.workers.tasks import do_all
 from holmes_fit.trials.cohorts import Cohort, Learner
+from holmes_fit.trials.curves import TRIAL
 from holmes_fit.trials.summaries import EVERYONE, default_group
 
 INTERVAL = (0.025, 0.975)

@@ -16,6 +16,7 @@ from holmes_fit.reporting.scores import half_interval
 from holmes_fit.reporting.style import INK
 from holmes_fit.reporting.text import printable, shortened, width_of
 
+MOST_NUMBERS = 16  # side by side at the foot of a curve
 STRIP = 115.0  # points across, where three of them stand side by side
 TURNED = 44.0  # points of a name that stands aslant
 
@@ -28,19 +29,20 @@ def draw_learning_curves(ax: Axes, curve: pd.DataFrame, groups: Sequence[str]) -
         if not len(own):
             continue
         color = color_of(group, groups)
-        middle = ((own["first"] + own["last"]) / 2).to_numpy()
-        mean = own["mean"].to_numpy()
+        middle, mean = own["x"].to_numpy(dtype=np.float64), own["mean"].to_numpy()
         ax.fill_between(middle, own["lower"], own["upper"], color=color, alpha=0.16, linewidth=0)
         ax.plot(middle, mean, color=color, marker=group_marker(place), markersize=3.5)
+        if (curve["n_learners"] != curve.groupby("group")["n_learners"].transform("first")).any():
+            _numbers_at_foot(ax, own, place, color)
         if groups:
             ends.append((float(middle[-1]), float(mean[-1]), shortened(group, 7.5, 80), color))
     low = np.nanmin([0.45, *curve["lower"], *curve["mean"]])
     high = np.nanmax([0.75, *curve["upper"], *curve["mean"]])
     ax.set_ylim(max(0.0, low - 0.03), min(1.02, high + 0.03))
     reference(ax, 0.5, linestyle=(0, (4, 3)))
-    ax.set_xlim(0, float(curve["last"].max()) + 0.5)
+    ax.set_xlim(0, float(curve["x"].max()) + 0.5)
     ax.annotate("chance", (0, 0.5), xytext=(5, -2), textcoords="offset points", va="top", fontsize=7, color="#8a8a8a")
-    ax.set_xlabel("trial")
+    ax.set_xlabel(str(curve["by"].iloc[0]))
     percent_axis(ax)
     return end_labels(ax, ends)
 
@@ -72,6 +74,14 @@ def draw_predictive(ax: Axes, rows: pd.DataFrame, color: str, limits: tuple[floa
     ax.tick_params(axis="y", labelsize=7)
     ax.set_xlim(-0.4, max(len(rows) - 0.6, 0.4))
     return ax
+
+
+def _numbers_at_foot(ax: Axes, own: pd.DataFrame, place: int, color: str) -> None:
+    """Write under the points of a curve how many learners are left there."""
+    foot, text = (0, 2 + 8 * place), dict[str, Any](ha="center", fontsize=7)
+    for at in own[:: -(-len(own) // MOST_NUMBERS)].to_dict("records"):
+        where: dict[str, Any] = {"xy": (at["x"], 0), "xycoords": ("data", "axes fraction")}
+        ax.annotate(str(at["n_learners"]), **where, xytext=foot, textcoords="offset points", color=color, **text)
 
 
 def draw_strip(

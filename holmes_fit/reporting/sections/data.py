@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-import numpy as np
 import pandas as pd
 
 from holmes_fit._support.numbers import listed, share
 from holmes_fit.reporting.blocks import Block, Panel, Row, Table, Text, numbers, texts
 from holmes_fit.reporting.figures.data import draw_learning_curves, draw_strip
+from holmes_fit.reporting.learning import change, curves_within, learning_curve
 from holmes_fit.reporting.page import Page, needing
 from holmes_fit.reporting.run_data import EVERYONE, CohortData
-from holmes_fit.reporting.scores import learning_curve, people_table
+from holmes_fit.reporting.scores import people_table
 from holmes_fit.reporting.text import brief, count, fixed, people
 from holmes_fit.reporting.warnings import warned
 from holmes_fit.trials.cohorts import ROWS_LEFT_OUT
+from holmes_fit.trials.curves import BLOCK
 
 MOST_EXCLUSIONS = 20  # on this page; the appendix has all
 EXCLUSION = ("subject", "rule", "seen", "allowed", "consequence")
@@ -24,10 +25,12 @@ EXCLUSION = ("subject", "rule", "seen", "allowed", "consequence")
 
 def _blocks(data: CohortData) -> Iterator[Block]:
     persons = people_table(data)
-    yield Text(_finding(persons, learning_curve(data)), "finding")
+    yield Text(_finding(persons, change(data)), "finding")
     yield Text(_words(data, persons))
     yield warned(data, "failures", "answers")
     yield Row([learning_panel(data)], 120, 190)
+    for panel in _within_panels(data):
+        yield Row([panel], 120, 190)
     yield Row([*_strips(data, persons)], 105, 160)
     yield _group_table(data, persons)
     if data.has("exclusions"):
@@ -37,14 +40,23 @@ def _blocks(data: CohortData) -> Iterator[Block]:
             yield Text(f"And {n_more} more, in the appendix.", "note")
 
 
+def _within_panels(data: CohortData) -> Iterator[Panel]:
+    """Give the curves of conditions and phases, and of the columns that the protocol names for it."""
+    for name, curve in curves_within(data):
+        file = "".join(letter if letter.isascii() and letter.isalnum() else "_" for letter in name)
+        draw = partial(draw_learning_curves, curve=curve, groups=tuple(curve["group"].unique()))
+        title = f"The same by {brief(name)}"
+        yield Panel(f"data_curves_by_{file}", draw, title, _caption(curve, "means over people"), table=curve)
+
+
 def learning_panel(data: CohortData, name: str = "data_learning_curves") -> Panel:
     """Return the panel with the learning curves."""
     curve, how = learning_curve(data), "by group, means over people" if data.groups else "mean over people"
     return Panel(
         name,
         partial(draw_learning_curves, curve=curve, groups=data.groups),
-        "Answers that equal the outcome, over trials",
-        f"Parts of the learning sequence, {how}; bands are 95% intervals over people.",
+        "Answers that equal the outcome, over the task",
+        _caption(curve, how),
         table=curve,
     )
 
@@ -63,14 +75,23 @@ def _strips(data: CohortData, persons: pd.DataFrame) -> Iterator[Panel]:
         yield Panel("data_missed", partial(draw, column="lost"), "Answers that were missed", words, table=persons)
 
 
-def _finding(persons: pd.DataFrame, curve: pd.DataFrame) -> str:
+def _caption(curve: pd.DataFrame, how: str) -> str:
+    parts = "Blocks of the file" if (curve["by"] == BLOCK).any() else "Parts of the learning sequence"
+    differ = bool((curve.groupby("group")["n_learners"].nunique() > 1).any())
+    left = " Numbers at the foot: learners who are left at each point." if differ else ""
+    return f"{parts}, {how}; bands are 95% intervals over people.{left}"
+
+
+def _finding(persons: pd.DataFrame, went: tuple[float, float, int, int] | None) -> str:
+    if not len(persons):
+        return "There is nobody who could be fitted."
     start = f"{people(len(persons))} gave {count(persons['answered'].sum(), 'answer')}"
-    if not len(curve):
+    if went is None:
         return f"{start}; no outcome is known to score them by."
-    first, last = curve[curve["first"] == curve["first"].min()], curve[curve["last"] == curve["last"].max()]
-    before, after = (float(np.average(part["mean"], weights=part["n_people"])) for part in (first, last))
-    went = "rose" if after > before + 0.02 else "fell" if after < before - 0.02 else "went"
-    return f"{start}; accuracy {went} from {share(before)} to {share(after)} over the task."
+    before, after, left, n = went
+    how = "rose" if after > before + 0.02 else "fell" if after < before - 0.02 else "went"
+    who = f" of the {left:,} of {n:,} learners who came to the end" if left < n else ""
+    return f"{start}; accuracy{who} {how} from {share(before)} to {share(after)} over the task."
 
 
 def _words(data: CohortData, persons: pd.DataFrame) -> str:

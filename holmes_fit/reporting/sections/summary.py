@@ -12,9 +12,10 @@ import pandas as pd
 
 from holmes_fit.reporting.blocks import Block, Panel, Row, Text
 from holmes_fit.reporting.figures.comparison import draw_differences_of_models
+from holmes_fit.reporting.learning import learning_curve
 from holmes_fit.reporting.page import Page
 from holmes_fit.reporting.run_data import CohortData
-from holmes_fit.reporting.scores import learning_curve, people_table
+from holmes_fit.reporting.scores import people_table
 from holmes_fit.reporting.sections import comparison, recovery
 from holmes_fit.reporting.sections.behaviour import predictive_panel
 from holmes_fit.reporting.sections.data import learning_panel

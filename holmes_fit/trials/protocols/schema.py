@@ -36,6 +36,9 @@ class Columns(Part):
     covariates: Names = ()
     optional_covariates: Names = ()
     restart: Names = ()
+    # Learning curves are drawn for each value of these columns, whatever else they are for; left out of what is
+    # written where there are none, so that protocols keep their digests
+    curves: Annotated[Names, Field(exclude_if=lambda names: not names)] = ()
 
     @model_validator(mode="before")
     @classmethod
@@ -157,7 +160,7 @@ class Protocol(Part):
         names = [columns.subject, *columns.restart, *columns.trial_columns, *self.features]
         names += [column for column, _ in self.codings.values()]
         names += [by.column for _, by in self._codings_by()]
-        names += [*columns.covariates, *([rt.column] if rt else [])]
+        names += [*columns.covariates, *columns.curves, *([rt.column] if rt else [])]
         names += [column for feature in self.features.values() for column in feature.anew or ()]
         names += [column for _, column, _ in self.rows.rules]
         return tuple(dict.fromkeys(names))
