@@ -21,35 +21,25 @@ from holmes_fit.groups.pooling.compiled import compiled, log_density
 
 POINT = "point"
 
-# What is in the header, all whole numbers: the addresses and sizes of the three parts, and how many steps were made
-FLOATS, WHOLES, SINGLES, N_FLOATS, N_WHOLES, N_SINGLES, STEPS, HEADER = range(8)
+STEPS, N_GROUPS, FIRST = range(
+    3
+)  # whole numbers in the header: steps that were made, groups of people, and then arrays
 
 _double = types.CPointer(types.double)
 VALUE_AND_SLOPES = types.int64(types.uint64, _double, _double, _double, types.voidptr)
 AFTER_STEP = types.int64(types.uint64, types.uint64, _double, _double, types.voidptr)
+N_ARRAYS = len(Grid._fields) + len(Priors._fields) + len(People._fields) - 1
 CANNOT_GO_ON = 3  # what nutpie takes for a step that led out of where the density is finite
 
 
 class Memory:
-    """The numbers of a group model in three arrays, and a header that says where these are."""
+    """The arrays of a group model, and a header that says where each of them begins and how long it is."""
 
     def __init__(self, grid: Grid, priors: Priors, people: People):
-        *by_axis, concentration = priors
-        self.floats = _packed(
-            [grid.positions, grid.lost_variance, *by_axis, people.highest, people.columns, [concentration]], np.float64
-        )
-        self.wholes = _packed(
-            [
-                *(grid.first_node, grid.first_cell, grid.cell_of, grid.first_axis, grid.n_left),
-                *(grid.first_row, grid.first_column, people.first_value, people.axis_of_effect, people.group_of),
-                [people.n_groups],
-            ],
-            np.int64,
-        )
-        self.singles = np.ascontiguousarray(people.likelihood, dtype=np.float32)
-        self.header = np.zeros(HEADER, dtype=np.int64)
-        for place, part in enumerate((self.floats, self.wholes, self.singles)):
-            self.header[[FLOATS + place, N_FLOATS + place]] = part.ctypes.data, len(part)
+        *others, n_groups = (*grid, *priors, *people)
+        self.arrays = [np.ascontiguousarray(each) for each in others]  # kept here, where compiled code looks for them
+        places = [number for each in self.arrays for number in (each.ctypes.data, each.size)]
+        self.header = np.array([0, n_groups, *places], dtype=np.int64)
 
     @property
     def steps(self) -> int:
@@ -57,54 +47,34 @@ class Memory:
         return int(self.header[STEPS])
 
 
-def _packed(parts: list[Any], dtype: Any) -> Any:
-    """Return arrays one after another, behind their number and where each of them begins, counted from there."""
-    flat = [np.asarray(part, dtype=dtype).ravel() for part in parts]
-    begins = np.concatenate([[0], np.cumsum([len(part) for part in flat])])
-    return np.concatenate([[len(flat)], begins, *flat]).astype(dtype)
+@compiled
+def _pointer(header, number):
+    return address_as_void_pointer(header[FIRST + 2 * number])
 
 
 @compiled
-def _part(packed, number):
-    """Return one of the arrays that were packed."""
-    first = int(packed[0]) + 2
-    return packed[first + int(packed[1 + number]) : first + int(packed[2 + number])]
+def _floats(header, number):
+    return carray(_pointer(header, number), (header[FIRST + 2 * number + 1],), np.float64)
+
+
+@compiled
+def _wholes(header, number):
+    return carray(_pointer(header, number), (header[FIRST + 2 * number + 1],), np.int64)
 
 
 @compiled
 def _model_at(address):
-    """Return the numbers of a group model."""
-    header = carray(address, (HEADER,), np.int64)
-    f = carray(address_as_void_pointer(header[FLOATS]), (header[N_FLOATS],), np.float64)
-    w = carray(address_as_void_pointer(header[WHOLES]), (header[N_WHOLES],), np.int64)
-    likelihood = carray(address_as_void_pointer(header[SINGLES]), (header[N_SINGLES],), np.float32)
-    first_value, group_of = _part(w, 7), _part(w, 9)
-    n_people = len(group_of)
-    highest, columns = _part(f, 10), _part(f, 11)
-    grid = Grid(
-        _part(f, 0),
-        _part(w, 0),
-        _part(w, 1),
-        _part(w, 2),
-        _part(f, 1),
-        _part(w, 3),
-        _part(w, 4),
-        _part(w, 5),
-        _part(w, 6),
-    )
-    priors = Priors(
-        *(_part(f, 2), _part(f, 3), _part(f, 4), _part(f, 5), _part(f, 6), _part(f, 7), _part(f, 8), _part(f, 9)),
-        _part(f, 12)[0],
-    )
-    people = People(
-        likelihood,
-        first_value,
-        highest.reshape((len(first_value) - 1, n_people)),
-        columns.reshape((n_people, len(_part(w, 8)))),
-        _part(w, 8),
-        group_of,
-        _part(w, 10)[0],
-    )
+    """Return the numbers of a group model, its arrays in the order of their fields."""
+    h = carray(address, (FIRST + 2 * N_ARRAYS,), np.int64)
+    wholes = _wholes(h, 1), _wholes(h, 2), _wholes(h, 3)
+    grid = Grid(_floats(h, 0), *wholes, _floats(h, 4), _wholes(h, 5), _wholes(h, 6), _wholes(h, 7), _wholes(h, 8))
+    by_axis = _floats(h, 9), _floats(h, 10), _floats(h, 11), _floats(h, 12), _floats(h, 13), _floats(h, 14)
+    priors = Priors(*by_axis, _floats(h, 15), _floats(h, 16), _floats(h, 17)[0])
+    likelihood = carray(_pointer(h, 18), (h[FIRST + 2 * 18 + 1],), np.float32)
+    first_value, axis_of_effect, group_of = _wholes(h, 19), _wholes(h, 22), _wholes(h, 23)
+    highest = carray(_pointer(h, 20), (len(first_value) - 1, len(group_of)), np.float64)
+    columns = carray(_pointer(h, 21), (len(group_of), len(axis_of_effect)), np.float64)
+    people = People(likelihood, first_value, highest, columns, axis_of_effect, group_of, h[N_GROUPS])
     return grid, priors, people
 
 
@@ -121,7 +91,7 @@ def _value_and_slopes(size, point, slopes, value, address):
 
 
 def _after_step(size, expanded, point, kept, address):
-    carray(address, (HEADER,), np.int64)[STEPS] += 1
+    carray(address, (FIRST,), np.int64)[STEPS] += 1
     for place in range(size):
         kept[place] = point[place]
     return 0
