@@ -20,6 +20,7 @@ FOCUS = Parameter("focus", 0.3, 50.0, "log", 9.01245, "how much the best tuned f
 COMPETITION = Parameter("competition", 0.1, 10.0, "log", 1.252233, "how much clusters inhibit each other", free=False)
 
 CONSISTENCY = 5.0  # what d is at beta = 1
+SAME = 1e-12  # of an activity, by which rounding may make two that are the same differ
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ def _differences(cues, feature_of_cue, outcome, feedback, rate, focus, competiti
         for feature in range(n_features):
             share[feature] = (tuning[feature] / sharpest) ** focus
         share /= max(share.sum(), 1e-300)
-        winner, highest, rivals = 0, -1.0, 0.0
+        winner, highest, rivals = 0, 0.0, 0.0
         for cluster in range(n_clusters):
             away[:] = 0.0
             for cue in range(n_cues):  # equation 4
@@ -78,7 +79,7 @@ def _differences(cues, feature_of_cue, outcome, feedback, rate, focus, competiti
             for feature in range(n_features):  # equation 5
                 active += share[feature] * np.exp(-tuning[feature] * away[feature])
             rivals += active**competition
-            if active > highest:
+            if active > highest * (1.0 + SAME):
                 winner, highest = cluster, active
                 of_winner[:] = away
         output = highest ** (competition + 1.0) / rivals if n_clusters else 0.0  # equation 6
