@@ -55,7 +55,7 @@ class Explored:
             for learner, p_hat in zip(self._learners, traces.p_hat, strict=True):
                 learner.add(p_hat, self)
             self.nodes.append(node)
-        self._lending = lending(self.nodes, self.learning_shape) if self.is_marginal else []
+        self._lending = lending(self.nodes, self.learning_shape) if self.task.is_noisy else []
         self._whole = None
 
     def position(self, node: Node) -> NDArray[np.float64]:
