@@ -73,7 +73,7 @@ def rescorla_wagner_by_quadrature(task: Task) -> tuple[list[np.ndarray], np.ndar
 
 
 @pytest.mark.parametrize("protocol", ["conditioning", "reversal"])
-@pytest.mark.parametrize("nodes", [95, 15])
+@pytest.mark.parametrize("nodes", [95, 25])
 def test_an_exact_model_agrees_with_quadrature(protocol, nodes) -> None:
     task = a_task("rescorla_wagner", protocol=protocol, learning_rate=0.2)
     task = replace(task, space=with_nodes(task.space, learning_rate=nodes, beta=64, lapse=24))
