@@ -347,7 +347,7 @@ def test_trace_writes_a_row_for_each_replicate(data: Path, tmp_path: Path, shell
 @pytest.mark.parametrize(
     ("options", "p_hat"),
     [
-        (["--model", "rescorla_wagner", "--param", "learning_rate=0.5"], [0.5, 0.6224593312018546]),
+        (["--model", "rescorla_wagner", "--param", "learning_rate=0.5"], [0.5, 0.679178699175393]),
         (["--model", "bias", "--param", "choice_probability=0.25"], [0.25, 0.25]),
     ],
 )

@@ -10,7 +10,7 @@ from holmes_fit.cli.output import Output
 
 @command("holmes-fit models", "holmes-fit models --json")
 def models(*, say: Output) -> None:
-    """List all models, by family, with their parameters of learning and what these mean."""
+    """List all models by family, with their parameters of learning."""
     from holmes_fit.models.registry import MODELS, descriptions, parameters_of
 
     said = descriptions(MODELS.values())["models"]
