@@ -12,7 +12,7 @@ import time
 
 from holmes_fit.fitting.cohort import fit
 from holmes_fit.models.registry import MODELS
-from holmes_fit.studies.simulation.people import simulate
+from holmes_fit.studies.simulation import simulate
 from holmes_fit.trials.cohorts import Cohort
 
 LIMIT, LIMIT_OF_BIAS = 2 * 180.0, 60.0  # CPU seconds: three minutes of two cores, a minute of one
