@@ -65,10 +65,11 @@ demo: env ## Simulate twelve people, fit, compare and report them, and show the 
 	"$(BIN)/python" -m benchmarks.demo runs/demo runs/demo.truth.csv holmes alpha=0.25 omega=2 beta=3 lapse=0.02
 
 # `make bench AGAINST=REVISION` sets the filter beside that of another revision.
-bench: env ## Time the particle filter, fits of a cohort, pooling, and the checking of large files
+bench: env ## Time the particle filter, models without one, fits of a cohort, pooling, and the checking of large files
 	"$(BIN)/python" -m benchmarks.kernel $(if $(AGAINST),--against $(AGAINST))
 	"$(BIN)/python" -m benchmarks.checking
 	"$(BIN)/python" -m benchmarks.whole_way runs/bench --people 24 --preset default
+	"$(BIN)/python" -m benchmarks.exact
 	"$(BIN)/python" -m benchmarks.pooling --keep runs/bench
 
 # Nothing else should be running.

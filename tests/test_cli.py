@@ -13,7 +13,7 @@ import pytest
 
 from holmes_fit.cli import check, main, simulate, trace
 from holmes_fit.cli.check_text import sparkline
-from holmes_fit.models.registry import Observer
+from holmes_fit.models.registry import MODELS, Observer
 from holmes_fit.trials.protocols.catalogue import protocol_names, read_protocol
 from tests.commands import Shell, raising
 
@@ -24,8 +24,8 @@ COMMANDS = [
     [],
     ["protocols"],
     ["protocols", "show"],
-    *([name] for name in ("check", "compare", "fit", "import", "init", "plan", "pool", "recover", "report")),
-    *([name] for name in ("simulate", "status", "trace")),
+    *([name] for name in ("check", "compare", "fit", "import", "init", "models", "plan")),
+    *([name] for name in ("pool", "recover", "report", "simulate", "status", "trace")),
 ]
 ROWS = [f"{name},{trial},1,0,0,1,{trial % 2},1,{group}" for name, group in (("a", "g"), ("b", "h")) for trial in (1, 2)]
 
@@ -103,6 +103,19 @@ def test_an_unexpected_error_is_one_line(data: Path, shell: Shell, monkeypatch: 
     assert err == "unexpected error, RuntimeError: boom. Add --debug to the command to see where.\n"
     with pytest.raises(RuntimeError, match="boom"):
         main(["--debug", "check", str(data), "--protocol", "shepard"])
+
+
+# ---------------------------------------------------------------------------------------------------------- models
+def test_models_are_listed_by_family_with_their_parameters(shell: Shell) -> None:
+    out, _ = shell("models")
+    lines = out.splitlines()
+    families = [line for line in lines if not line.startswith(" ")]
+    assert families == ["latent-cause:", "exemplar:", "clustering:", "error-driven:", "heuristic:"]
+    for name, model in MODELS.items():
+        place = next(number for number, line in enumerate(lines) if line.startswith(f"  {name}: "))
+        parameters = lines[place + 1 : place + 1 + len(model.parameters)]
+        assert [line.split(":")[0].strip() for line in parameters] == [each.name for each in model.parameters]
+    assert "    competition: how much clusters inhibit each other (fixed at 1.25223)" in lines
 
 
 # ------------------------------------------------------------------------------------------------------- protocols
@@ -334,7 +347,7 @@ def test_trace_writes_a_row_for_each_replicate(data: Path, tmp_path: Path, shell
 @pytest.mark.parametrize(
     ("options", "p_hat"),
     [
-        (["--model", "rescorla_wagner", "--param", "learning_rate=0.5"], [0.5, 0.6224593312018546]),
+        (["--model", "rescorla_wagner", "--param", "learning_rate=0.5"], [0.5, 0.679178699175393]),
         (["--model", "bias", "--param", "choice_probability=0.25"], [0.25, 0.25]),
     ],
 )

@@ -102,10 +102,11 @@ def test_shells_complete_commands_protocols_presets_and_models() -> None:
         return subprocess.check_output([HOLMES_FIT], env=os.environ | asking, text=True).split()
 
     assert completed("holmes-fit re") == ["report", "recover"]
+    assert completed("holmes-fit mo") == ["models"]
     assert completed("holmes-fit compare run --le") == ["--leave-out"]
     assert completed("holmes-fit check data.csv --protocol we") == ["weather_prediction"]
     assert completed("holmes-fit fit data.csv --preset q") == ["quick"]
-    assert completed("holmes-fit trace data.csv --model r") == ["rescorla_wagner"]
+    assert completed("holmes-fit trace data.csv --model r") == ["rational", "rescorla_wagner"]
     assert completed("holmes-fit simulate --model b") == ["bias"]
     assert completed("holmes-fit fit data.csv --models f") == ["flat", "flat_sticky"]
     for command in ("fit data.csv", "pool run", "compare run", "recover", "plan"):

@@ -29,7 +29,9 @@ def test_every_model_of_the_package_is_described_in_full() -> None:
     assert len({each.color for each in words}) == len(words)
     assert len({each.label for each in words}) == len(words)
     assert baselines() == tuple(sorted(name for name in MODELS if model_words(said, name).baseline))
-    assert baselines() == ("bias", "rescorla_wagner")
+    assert baselines() == ("bias", "rescorla_wagner", "win_stay")
+    families = {"latent-cause", "exemplar", "clustering", "error-driven", "heuristic"}
+    assert {each.family for each in words} == families
 
 
 def test_parameters_are_described_with_those_of_the_response_rule() -> None:
@@ -43,7 +45,7 @@ def test_parameters_are_described_with_those_of_the_response_rule() -> None:
 
 def test_a_model_of_ones_own_needs_no_more_than_a_label(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(MODELS, "shallow", LatentCauseModel("shallow", "HOLMES, 2 levels", 2, True, True))
-    assert model_words(about("shallow"), "shallow") == ModelWords("HOLMES, 2 levels")
+    assert model_words(about("shallow"), "shallow") == ModelWords("HOLMES, 2 levels", family="latent-cause")
 
 
 @pytest.mark.parametrize("about", [{}, {"described": {}}, {"described": {"models": {"holmes": 3}}}, {"described": "x"}])

@@ -341,12 +341,13 @@ def test_rescorla_wagner_is_no_worse_than_a_dense_grid() -> None:
     learner = cohort.learners[0]
     seen = learner.observations
     answered = learner.choices >= 0
+    cues = np.column_stack([seen.cues, np.ones(seen.n_trials)])  # the last one is constant
     best = -np.inf
     for rate in np.geomspace(0.001, 10, 200):
-        weights, p_hat = np.zeros(seen.n_cues), np.empty(seen.n_trials)
+        weights, p_hat = np.zeros(seen.n_cues + 1), np.empty(seen.n_trials)
         for trial in range(seen.n_trials):
-            p_hat[trial] = expit(weights @ seen.cues[trial])
-            weights += rate * (seen.outcome[trial] - p_hat[trial]) * seen.cues[trial]
+            p_hat[trial] = expit(weights @ cues[trial])
+            weights += rate * (seen.outcome[trial] - p_hat[trial]) * cues[trial]
         beta, lapse = np.geomspace(0.1, 20, 80)[:, None, None], np.linspace(0.001, 0.5, 60)[None, :, None]
         chosen = choice_probability(p_hat[answered], beta, lapse, 0.0, learner.choices[answered])
         best = max(best, float(np.log(chosen).sum(axis=-1).max()))

@@ -9,9 +9,11 @@ import pytest
 from numpy.typing import NDArray
 
 from holmes_fit._support.errors import InputError
+from holmes_fit.models.competitors.bias import Bias
+from holmes_fit.models.competitors.rescorla_wagner import RescorlaWagner
 from holmes_fit.models.filters.draws import stream_key
 from holmes_fit.models.parameters import Parameter
-from holmes_fit.models.registry import MODELS, Bias, LatentCauseModel, Model, Observer, RescorlaWagner, find_model
+from holmes_fit.models.registry import MODELS, LatentCauseModel, Model, Observer, find_model
 from holmes_fit.trials.observations import Observations, observations_from_matrix
 from tests.sequences import reversal
 
@@ -60,7 +62,12 @@ def test_the_registry_holds_the_variants_and_baselines_that_comparisons_need() -
         "holmes_no_stop": (10, False, True),
         "holmes_structure_only": (10, False, False),
     }
-    assert set(MODELS) - set(switches) == {"rescorla_wagner", "bias"}
+    competitors = {"alcove", "gcm", "sustain", "rational", "configural", "pearce_hall", "rescorla_wagner"}
+    assert set(MODELS) - set(switches) == competitors | {"win_stay", "bias"}
+
+
+def test_at_most_three_learning_parameters_are_free() -> None:
+    assert max(sum(parameter.free for parameter in model.parameters) for model in MODELS.values()) <= 3
 
 
 @models
@@ -214,23 +221,25 @@ def test_a_model_of_its_own_limits_keeps_them() -> None:
 
 # The baselines -------------------------------------------------------------------------------------------------------
 def test_rescorla_wagner_by_hand() -> None:
-    # Learning rate 0.5, weights from 0; what comes after the comma is the prediction error.
-    #   10+  w.x = 0      p = 1/2                 w = (1/4, 0)
-    #   11-  w.x = 1/4    p = s(1/4), -p          w = (1/4 - p/2, -p/2)
-    #   01+? w.x = -p/2   hidden: nothing is learned
+    # Learning rate 0.5, weights from 0, the last one of the constant cue; the outcome follows the cues.
+    #   10+  w.x = 0          p = 1/2                 w = (1/4, 0, 1/4)
+    #   11-  w.x = 1/2        p = s(1/2), -p          w = (1/4 - p/2, -p/2, 1/4 - p/2)
+    #   01+? w.x = 1/4 - p    hidden: nothing is learned
     #   01+  the same prediction again
     def s(x: float) -> float:
         return 1 / (1 + math.exp(-x))
 
     observations = observations_from_matrix([[1, 0, 1], [1, 1, 0], [0, 1, 1], [0, 1, 1]], feedback=[1, 1, 0, 1])
     found = p_hat(RescorlaWagner(), observations, values={"learning_rate": 0.5})
-    second = s(0.25)
-    np.testing.assert_allclose(found, np.tile([0.5, second, s(-second / 2), s(-second / 2)], (3, 1)), rtol=1e-12)
-    assert found[0, 1:3] == pytest.approx([0.5621765, 0.4301870], abs=1e-7)
+    second = s(0.5)
+    np.testing.assert_allclose(found, np.tile([0.5, second, s(0.25 - second), s(0.25 - second)], (3, 1)), rtol=1e-12)
+    assert found[0, 1:3] == pytest.approx([0.6224593, 0.4079469], abs=1e-7)
 
 
-def test_rescorla_wagner_without_cues_knows_nothing() -> None:
-    assert (p_hat(RescorlaWagner(), reversal(SEED, n_cues=0)) == 0.5).all()
+def test_rescorla_wagner_without_cues_learns_how_frequent_the_outcome_is() -> None:
+    observations = observations_from_matrix(np.tile([[1], [1], [1], [0]], (100, 1)))
+    found = p_hat(RescorlaWagner(), observations, values={"learning_rate": 0.05})
+    assert found[0, -40:].mean() == pytest.approx(0.75, abs=0.02)
 
 
 def test_rescorla_wagner_is_never_certain() -> None:
@@ -243,8 +252,8 @@ def test_bias_is_one_constant(probability: float) -> None:
     assert (p_hat(Bias(), reversal(SEED), values={"choice_probability": probability}) == probability).all()
 
 
-def test_only_bias_speaks_of_choices() -> None:
-    assert [name for name, model in MODELS.items() if model.predicts_choices] == ["bias"]
+def test_only_heuristics_speak_of_choices() -> None:
+    assert [name for name, model in MODELS.items() if model.predicts_choices] == ["win_stay", "bias"]
 
 
 # A new variant -------------------------------------------------------------------------------------------------------

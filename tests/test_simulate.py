@@ -9,7 +9,8 @@ import pytest
 import holmes_fit as hf
 from holmes_fit._support.errors import InputError, Problems
 from holmes_fit.models.filters.draws import stream_key
-from holmes_fit.models.registry import ALPHA, DEPTH_SCALE, MODELS, Observer
+from holmes_fit.models.parameters import ALPHA
+from holmes_fit.models.registry import DEPTH_SCALE, MODELS, Observer
 from holmes_fit.models.responses import choice_probability
 from holmes_fit.settings.distributions import Distribution, parse_population
 from holmes_fit.studies.simulation import Simulation, simulate, write_simulation

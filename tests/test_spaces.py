@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.special import logsumexp
 
-from holmes_fit.models.registry import ALPHA, DEPTH_SCALE, MODELS, OMEGA
+from holmes_fit.models.parameters import ALPHA, OMEGA
+from holmes_fit.models.registry import DEPTH_SCALE, MODELS
 from holmes_fit.models.responses import BETA, BIAS, LAPSE
 from holmes_fit.settings.distributions import Distribution
 from holmes_fit.settings.preset import load_preset

@@ -16,7 +16,10 @@ from holmes_fit.trials.observations import MAX_TRIALS
 
 GOOD = np.array([[1, 0, 1], [0, 1, 0], [1, 1, 1], [0, 0, 1]])
 COUNT = r"a whole number from 1 to 2147483647\."
-MODELS = r"flat, flat_sticky, holmes, holmes_no_stick, holmes_no_stop, holmes_structure_only, rescorla_wagner, bias\."
+MODELS = (
+    r"flat, flat_sticky, holmes, holmes_no_stick, holmes_no_stop, holmes_structure_only, rational, alcove, gcm, "
+    r"sustain, configural, pearce_hall, rescorla_wagner, win_stay, bias\."
+)
 BINARY = r"0 and 1\."
 SHAPE = r"trials x features, 1 to 65535 trials and a column each\."
 

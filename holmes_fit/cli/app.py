@@ -18,7 +18,7 @@ from holmes_fit.cli.output import Output
 
 # As one needs them, from a new study to its report; then what is for other days.
 ORDER = (
-    *("init", "import", "protocols", "check", "fit", "status", "pool", "compare", "report"),
+    *("init", "import", "protocols", "models", "check", "fit", "status", "pool", "compare", "report"),
     *("recover", "plan", "simulate", "trace"),
 )
 

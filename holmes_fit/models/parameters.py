@@ -72,3 +72,8 @@ class Parameter:
         if self.scale == "identity":
             return f"a number from {self.low:g} to {self.high:g}"
         return f"a number above 0 ({SMALLEST:g} to {LARGEST:g})" if self.scale == "log" else "a number between 0 and 1"
+
+
+# Of all models of latent causes
+ALPHA = Parameter("alpha", 0.05, 5.0, "log", 1.0, "how readily new causes are opened", symbol="α")
+OMEGA = Parameter("omega", 0.02, 5.0, "log", 0.5, "pseudocount of features, and stickiness", symbol="Ω")

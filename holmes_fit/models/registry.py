@@ -8,11 +8,19 @@ from typing import ClassVar, Literal, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from holmes_fit._support.errors import InputError, Problem, Problems, nearest, shown
+from holmes_fit.models.competitors.alcove import Alcove
+from holmes_fit.models.competitors.bias import Bias
+from holmes_fit.models.competitors.configural import Configural
+from holmes_fit.models.competitors.gcm import ContextModel
+from holmes_fit.models.competitors.pearce_hall import PearceHall
+from holmes_fit.models.competitors.rational import Rational
+from holmes_fit.models.competitors.rescorla_wagner import RescorlaWagner
+from holmes_fit.models.competitors.sustain import Sustain
+from holmes_fit.models.competitors.win_stay import WinStay
 from holmes_fit.models.filters.settings import NO_LIMIT, History, Settings
-from holmes_fit.models.parameters import Parameter
+from holmes_fit.models.parameters import ALPHA, OMEGA, Parameter
 from holmes_fit.models.responses import response_parameters
 from holmes_fit.trials.observations import Observations
 
@@ -20,16 +28,9 @@ Resampling = Literal["systematic", "multinomial"]
 BranchCounts = Literal["particle", "shared"]
 StickyBy = Literal["branch", "node"]
 
-ALPHA = Parameter("alpha", 0.05, 5.0, "log", 1.0, "how readily new causes are opened", symbol="α")
-OMEGA = Parameter("omega", 0.02, 5.0, "log", 0.5, "pseudocount of features, and stickiness", symbol="Ω")
 DEPTH_SCALE = Parameter(
     "depth_scale", 0.0, 1.0, "identity", 1.0, "how fast concentration falls with depth", free=False, symbol="λ"
 )
-LEARNING_RATE = Parameter("learning_rate", 0.001, 10.0, "log", 0.1, "step of each update", symbol="learning rate")
-CHOICE_PROBABILITY = Parameter(
-    "choice_probability", 0.01, 0.99, "logit", 0.5, "constant share of answers 1", symbol="P(choice = 1)"
-)
-CERTAIN = 30.0  # logits beyond which a prediction is as good as certain
 
 
 @dataclass(frozen=True)
@@ -119,6 +120,7 @@ class LatentCauseModel:
     color: str = ""
     marker: str = "o"
 
+    family: ClassVar[str] = "latent-cause"
     uses_particles: ClassVar[bool] = True
     predicts_choices: ClassVar[bool] = False
 
@@ -174,72 +176,6 @@ class LatentCauseModel:
         return kernel.trace_with_history(observations, self.settings(values, observer), key, replicate)
 
 
-class _Exact:
-    """A model without particles, which predicts the same in every replicate."""
-
-    uses_particles: ClassVar[bool] = False
-    baseline: ClassVar[bool] = True
-
-    def predictions(self, observations: Observations, values: Mapping[str, float]) -> NDArray[np.float64]:
-        """Return p-hat of every trial."""
-        raise NotImplementedError
-
-    def p_hat(
-        self,
-        observations: Observations,
-        values: Mapping[str, float],
-        observer: Observer,
-        key: np.uint64,
-        replicates: int = 1,
-        first_replicate: int = 0,
-    ) -> NDArray[np.float64]:
-        """Return p-hat, replicates x trials."""
-        return np.tile(self.predictions(observations, values), (replicates, 1))
-
-
-@dataclass(frozen=True)
-class RescorlaWagner(_Exact):
-    """Weights of the cues, moved towards each outcome that is shown."""
-
-    name: str = "rescorla_wagner"
-    label: str = "Rescorla–Wagner"
-    parameters: tuple[Parameter, ...] = (LEARNING_RATE,)
-
-    meaning: ClassVar[str] = "a Rescorla–Wagner learner (Rescorla & Wagner, 1972)"
-    color: ClassVar[str] = "#e69f00"
-    marker: ClassVar[str] = "X"
-    predicts_choices: ClassVar[bool] = False
-
-    def predictions(self, observations: Observations, values: Mapping[str, float]) -> NDArray[np.float64]:
-        """Return sigmoid(w . x) before every trial's update, never quite 0 or 1."""
-        weights = np.zeros(observations.n_cues)
-        predictions = np.empty(observations.n_trials)
-        for trial, cues in enumerate(observations.cues):
-            predictions[trial] = expit(np.clip(weights @ cues, -CERTAIN, CERTAIN))
-            if observations.feedback[trial]:
-                error = observations.outcome[trial] - predictions[trial]
-                weights += values["learning_rate"] * error * cues
-        return predictions
-
-
-@dataclass(frozen=True)
-class Bias(_Exact):
-    """A person who does not learn: one probability of choosing 1, on every trial."""
-
-    name: str = "bias"
-    label: str = "bias"
-    parameters: tuple[Parameter, ...] = (CHOICE_PROBABILITY,)
-
-    meaning: ClassVar[str] = "a constant choice probability"
-    color: ClassVar[str] = "#56b4e9"
-    marker: ClassVar[str] = "P"
-    predicts_choices: ClassVar[bool] = True
-
-    def predictions(self, observations: Observations, values: Mapping[str, float]) -> NDArray[np.float64]:
-        """Return the same probability everywhere."""
-        return np.full(observations.n_trials, values["choice_probability"])
-
-
 # Flat is grey and HOLMES violet, throughout; they differ in lightness, too.
 _FLAT = "the flat latent-cause model"
 _CAUSE_MODELS = (
@@ -263,7 +199,10 @@ _CAUSE_MODELS = (
         "HOLMES with neither stickiness nor stopping", "#d9c8ee", "P",
     ),
 )  # fmt: skip
-MODELS: dict[str, Model] = {model.name: model for model in (*_CAUSE_MODELS, RescorlaWagner(), Bias())}
+_COMPETITORS: tuple[Model, ...] = (
+    Rational(), Alcove(), ContextModel(), Sustain(), Configural(), PearceHall(), RescorlaWagner(), WinStay(), Bias()
+)  # fmt: skip
+MODELS: dict[str, Model] = {model.name: model for model in (*_CAUSE_MODELS, *_COMPETITORS)}
 
 _SHIPPED = dict(MODELS)
 
@@ -273,6 +212,7 @@ UNSAID: Mapping[str, str | bool] = {
     "color": "",  # for figures, which find one of their own
     "marker": "o",  # for figures
     "baseline": False,  # whether it is there for the others to be held against
+    "family": "",  # what it has in common with others: latent-cause, exemplar, clustering, error-driven, heuristic
 }
 
 

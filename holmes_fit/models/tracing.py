@@ -13,7 +13,6 @@ from holmes_fit._support.errors import InputError, Problems, check_kind
 from holmes_fit.models.registry import (
     MODELS,
     BranchCounts,
-    LatentCauseModel,
     Model,
     Observer,
     Resampling,
@@ -63,7 +62,7 @@ def trace(
     model
         One of ``holmes_fit.MODELS``.
     alpha, omega
-        Concentration and pseudocount of the latent-cause models; the baselines have neither and ignore them.
+        Concentration and pseudocount of the latent-cause models; models that have neither ignore them.
     particles, resampling, branch_counts, sticky_by, max_depth, max_branches
         See :class:`holmes_fit.models.registry.Observer`.
     replicates
@@ -197,7 +196,8 @@ def _checked(
     except InputError as error:
         check_values(MODELS["holmes"], of_causes or {}, problems)
         raise InputError([*problems, *error.problems]) from None
-    values = {**given, **((of_causes or {}) if isinstance(model, LatentCauseModel) else {})}
+    known = {parameter.name for parameter in model.parameters}
+    values = {**given, **{name: value for name, value in (of_causes or {}).items() if name in known}}
     check_values(model, values, problems)
     problems.raise_if_any()
     return model, {parameter.name: parameter.default for parameter in model.parameters} | values

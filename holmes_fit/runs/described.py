@@ -19,6 +19,7 @@ class ModelWords(NamedTuple):
     color: str = ""  # none, if the model has none of its own
     marker: str = "o"
     baseline: bool = False  # whether it is there for the others to be held against
+    family: str = ""  # what it has in common with others, such as latent-cause or exemplar
 
 
 class ParameterWords(NamedTuple):
@@ -33,7 +34,8 @@ def model_words(about: Mapping[str, object], model: str) -> ModelWords:
     said = _said(about, "models", model)
     color, marker = (str(said.get(name, "")) for name in ("color", "marker"))
     label, meaning = str(said.get("label", "")), str(said.get("meaning", ""))
-    return ModelWords(label or model, meaning, color, marker or "o", said.get("baseline") is True)
+    baseline, family = said.get("baseline") is True, str(said.get("family", ""))
+    return ModelWords(label or model, meaning, color, marker or "o", baseline, family)
 
 
 def parameter_words(about: Mapping[str, object], parameter: str) -> ParameterWords:

@@ -16,7 +16,8 @@ from holmes_fit._support.study_files import PACKAGE
 # A run that was begun with another one is still read and reported, but not gone on with.
 #   1  the first that is counted
 #   2  moments of parameters and of priors hold the variance within the cells of a lattice
-RESULTS_VERSION = 2
+#   3  rescorla_wagner has a constant cue; models without particles are computed at all nodes, not at every second one
+RESULTS_VERSION = 3
 RESULTS = "results"  # what the version is called in an identity
 
 PACKAGES = ("numba", "numpy", "optuna", "pandas", "scipy")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -80,7 +81,7 @@ class Distribution:
 
     def draw_between(self, low: float, high: float, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
         """Return ``n`` values of the distribution cut off at ``low`` and ``high``, one uniform for each."""
-        at_home = self._cut(low, high).ppf(rng.random(n))
+        at_home = _cut(self, low, high).ppf(rng.random(n))
         return np.clip(TO_NATURAL[self.home](at_home), low, high)
 
     def log_density(self, value: ArrayLike, scale: Scale, low: float, high: float) -> NDArray[np.float64]:
@@ -89,7 +90,7 @@ class Distribution:
         With the scale ``"log"``, it integrates to 1 over the logarithm of the value.
         """
         natural = np.asarray(value, dtype=np.float64)
-        at_home = self._cut(low, high).logpdf(TO_SCALE[self.home](natural))
+        at_home = _cut(self, low, high).logpdf(TO_SCALE[self.home](natural))
         # Change of variables: dP/dscale = dP/dhome x (dhome/dvalue) / (dscale/dvalue).
         return np.asarray(at_home + _log_slope(self.home, natural) - _log_slope(scale, natural))
 
@@ -101,17 +102,19 @@ class Distribution:
         """Return between which natural values it has mass, within two bounds that it reaches."""
         return (low, high) if self.kind in NORMAL else (max(low, self.first), min(high, self.second))
 
-    def _cut(self, low: float, high: float) -> Any:
-        """Return SciPy's distribution over the values on the scale at home, between the natural bounds."""
-        from scipy import stats  # takes a third of a second to load, and simulations never need it
 
-        to_home = TO_SCALE[self.home]
-        if self.kind in NORMAL:
-            centre = to_home(self.first)
-            ends = [(to_home(bound) - centre) / self.second for bound in (low, high)]
-            return stats.truncnorm(*ends, loc=centre, scale=self.second)
-        lowest, highest = to_home(max(low, self.first)), to_home(min(high, self.second))
-        return stats.uniform(loc=lowest, scale=highest - lowest)
+@lru_cache(maxsize=1024)  # SciPy takes long to make one, and every point of a search asks for the same
+def _cut(prior: Distribution, low: float, high: float) -> Any:
+    """Return SciPy's distribution over the values on the scale at home, between the natural bounds."""
+    from scipy import stats  # takes a third of a second to load, and simulations never need it
+
+    to_home = TO_SCALE[prior.home]
+    if prior.kind in NORMAL:
+        centre = to_home(prior.first)
+        ends = [(to_home(bound) - centre) / prior.second for bound in (low, high)]
+        return stats.truncnorm(*ends, loc=centre, scale=prior.second)
+    lowest, highest = to_home(max(low, prior.first)), to_home(min(high, prior.second))
+    return stats.uniform(loc=lowest, scale=highest - lowest)
 
 
 def _log_slope(scale: Scale, value: NDArray[np.float64]) -> NDArray[np.float64]:

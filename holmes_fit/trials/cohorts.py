@@ -72,9 +72,10 @@ def build_cohort(
     feedback = trials["feedback"].to_numpy(dtype=np.bool_)
     choices = trials["choice"].fillna(MISSED).to_numpy(dtype=np.int8)
     subject, restart = trials["subject"].to_numpy(dtype=object), trials["restart"].to_numpy(dtype=object)
+    parts = tuple(part for feature in protocol.features.values() for part in feature.parts)
     learners = []
     for rows in _rows_of_learners(trials):
-        seen = Observations(cues[rows], outcome[rows], feedback[rows], protocol.length_normalized)
+        seen = Observations(cues[rows], outcome[rows], feedback[rows], protocol.length_normalized, parts)
         learners.append(Learner(str(subject[rows[0]]), str(restart[rows[0]]), seen, choices[rows], rows))
     return Cohort(
         protocol=protocol,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,6 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from holmes_fit._support.errors import Problems, Quoted
 
 MAX_TRIALS = 65_535  # feature counts are 16-bit integers in the filter
+
+
+class Stimuli(NamedTuple):
+    """The stimuli of a learner, numbered from 0 as they first appear."""
+
+    shown: NDArray[np.intp]  # trials, the number of the stimulus
+    values: NDArray[np.intp]  # stimuli x features: numbers that differ where a feature has another value
 
 
 @dataclass(frozen=True)
@@ -22,6 +31,7 @@ class Observations:
     # Whether likelihoods are replaced by their geometric mean over features, so that they do not depend on the number
     # of redundant copies by which a feature is encoded
     length_normalized: bool = False
+    parts: tuple[int, ...] = ()  # how many cues in turn make up a feature; one each, if it is empty
 
     @property
     def n_trials(self) -> int:
@@ -30,6 +40,25 @@ class Observations:
     @property
     def n_cues(self) -> int:
         return self.cues.shape[1]
+
+    @cached_property
+    def feature_of_cue(self) -> NDArray[np.intp]:
+        """The number of the feature that each cue belongs to."""
+        parts = self.parts or (1,) * self.n_cues
+        return np.repeat(np.arange(len(parts)), parts)
+
+    @cached_property
+    def stimuli(self) -> Stimuli:
+        """What was shown, as whole stimuli and as values of features."""
+        numbers: dict[bytes, int] = {}
+        shown = np.array([numbers.setdefault(cues.tobytes(), len(numbers)) for cues in self.cues], dtype=np.intp)
+        first = np.unique(shown, return_index=True)[1]
+        n_features = len(np.unique(self.feature_of_cue))
+        values = np.zeros((len(first), n_features), dtype=np.intp)
+        for feature in range(n_features):
+            own = np.ascontiguousarray(self.cues[first][:, self.feature_of_cue == feature])
+            values[:, feature] = np.unique(own, axis=0, return_inverse=True)[1].ravel()
+        return Stimuli(shown, values)
 
 
 def observations_from_matrix(

@@ -55,7 +55,7 @@ class Explored:
             for learner, p_hat in zip(self._learners, traces.p_hat, strict=True):
                 learner.add(p_hat, self)
             self.nodes.append(node)
-        self._lending = lending(self.nodes, self.learning_shape)
+        self._lending = lending(self.nodes, self.learning_shape) if self.task.is_noisy else []
         self._whole = None
 
     def position(self, node: Node) -> NDArray[np.float64]:
@@ -130,7 +130,7 @@ class Explored:
         surface = np.full((*self.learning_shape, *self.response_shape), np.nan)
         for node, own in zip(self.nodes, values, strict=True):
             surface[node] = own.reshape(self.response_shape)
-        return fill(surface, self.learning_shape, self.task.is_noisy)
+        return fill(surface, self.learning_shape)
 
     def lent(self, position: NDArray[np.float64]) -> list[NDArray[np.float64]] | None:
         """Return what the nearest node and its lenders would lend to a point: by learner, deviations of filters."""

@@ -1,5 +1,7 @@
 """Where a person's likelihood is computed: at every second node, and between them where the posterior is narrow.
 
+If it is exact, a node costs little, and all are computed: some models jump from one point to the next.
+
 Every node has the same number of filters, whatever they show. To give more to those that look good would make the
 evidence too low: lucky ones would be measured again and unlucky ones not.
 """
@@ -22,6 +24,9 @@ LEAST_MASS = 1e-4  # of a node that is worth computing
 def explore(task: Task, replicates: int) -> Explored:
     """Compute a person's likelihood, with R replicates at every node."""
     explored = Explored(task, replicates)
+    if not task.is_noisy:
+        explored.add(grid_nodes([np.arange(length) for length in explored.learning_shape]))
+        return explored
     explored.add(grid_nodes(first_nodes(explored.learning_shape)))
     between = _nodes_between(explored)
     if between:

@@ -11,7 +11,7 @@ from typing import NamedTuple, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import PchipInterpolator, make_interp_spline
+from scipy.interpolate import make_interp_spline
 
 from holmes_fit.fitting.lattice.task import Task
 from holmes_fit.settings.spaces import FreeParameter
@@ -79,36 +79,23 @@ def lending(nodes: Sequence[Node], shape: tuple[int, ...]) -> list[Lending]:
     return found
 
 
-def fill(surface: NDArray[np.float64], learning_shape: tuple[int, ...], is_estimate: bool) -> NDArray[np.float64]:
-    """Interpolate log-likelihoods where they are NaN: learning nodes x response nodes, from the first nodes."""
-    if not learning_shape:
-        return surface
-    between = _of_estimates if is_estimate else _of_exact_values
-    return np.where(np.isnan(surface), between(surface, first_nodes(learning_shape)), surface)
+def fill(surface: NDArray[np.float64], learning_shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Interpolate where log-likelihoods are NaN: learning nodes x response nodes, from the first nodes.
 
-
-def _of_exact_values(surface: NDArray[np.float64], first: list[NDArray[np.intp]]) -> NDArray[np.float64]:
-    """Interpolate log-likelihoods from the first nodes, monotonically, so that steep slopes far away cannot ring."""
-    filled = surface[np.ix_(*first)]
-    for axis, nodes in enumerate(first):
-        if len(nodes) > 1:
-            filled = PchipInterpolator(nodes, filled, axis=axis)(np.arange(surface.shape[axis]))
-    return filled
-
-
-def _of_estimates(surface: NDArray[np.float64], first: list[NDArray[np.intp]]) -> NDArray[np.float64]:
-    """Interpolate likelihoods from the first nodes, linearly, so that their sum has the right mean.
-
-    The mean of noisy logarithms lies below the logarithm of the mean, by half their variance. Interpolated logarithms
-    would make the evidence too low, and that of the noisier model lower.
+    Likelihoods are interpolated, linearly, so that their sum has the right mean: that of noisy logarithms lies below
+    the logarithm of the mean, by half their variance. Interpolated logarithms would make the evidence too low, and that
+    of the noisier model lower.
     """
-    learning = tuple(range(len(first)))
+    missing = np.isnan(surface)
+    if not missing.any():
+        return surface
+    first, learning = first_nodes(learning_shape), tuple(range(len(learning_shape)))
     highest = np.nanmax(surface, axis=learning, keepdims=True)
     filled = np.exp(surface[np.ix_(*first)] - highest)
     for axis, nodes in enumerate(first):
         if len(nodes) > 1:
             filled = make_interp_spline(nodes, filled, k=1, axis=axis)(np.arange(surface.shape[axis]))
-    return np.log(np.maximum(filled, np.finfo(np.float64).tiny)) + highest
+    return np.where(missing, np.log(np.maximum(filled, np.finfo(np.float64).tiny)) + highest, surface)
 
 
 class ResponseGrid(NamedTuple):

@@ -113,9 +113,14 @@ class Feature(Part):
         return self.coding or ZERO_ONE
 
     @property
+    def parts(self) -> tuple[int, ...]:
+        """The number of binary cues of each copy."""
+        return (1 if self.levels is None else len(self.levels),) * self.copies
+
+    @property
     def width(self) -> int:
         """The number of binary cues."""
-        return self.copies * (1 if self.levels is None else len(self.levels))
+        return sum(self.parts)
 
 
 def from_word(value: Any) -> Any:
