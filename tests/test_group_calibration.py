@@ -11,7 +11,7 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from holmes_fit._support.uniformity import chi_square_p, ecdf_p
-from holmes_fit.fitting.lattice.exploring import explore
+from holmes_fit.fitting.lattice.explored import explore
 from holmes_fit.fitting.lattice.posterior import posterior_of
 from holmes_fit.fitting.lattice.task import A_NODE, LATTICE, Task
 from holmes_fit.groups.pooling import draws

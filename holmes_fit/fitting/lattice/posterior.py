@@ -57,12 +57,6 @@ def posterior_of(explored: Explored, with_error: bool = True) -> Posterior:
     )
 
 
-def mass_of(explored: Explored) -> NDArray[np.float64]:
-    """Return the posterior mass of the nodes alone."""
-    log_joint = explored.on_lattice(explored.log_likelihood) + log_prior_mass(explored.task.space)
-    return np.exp(log_joint - logsumexp(log_joint))
-
-
 def jackknife(whole: float, without: NDArray[np.float64]) -> tuple[float, float]:
     """Return SD and mean of the error of an estimate, from the same ``without`` each share of what it was made from."""
     count = len(without)
