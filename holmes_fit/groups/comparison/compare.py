@@ -254,7 +254,7 @@ def _posterior(
 def shares_of(mixture: Mixture, groups: tuple[str, ...] = (), group_of: NDArray[np.intp] | None = None) -> Frequencies:
     """Return how frequent the models of a mixture are, over everyone and by group."""
     rng = np.random.default_rng([20, len(mixture.frequency)])
-    everyone = mixture.frequency[:, 0]
+    everyone = mixture.frequency
     of_person = np.zeros(len(mixture.subjects), dtype=np.intp) if group_of is None else group_of
     found = RandomEffects.of(mixture.imputed, everyone, rng)
     by_group = np.empty((len(everyone), 0, everyone.shape[1]))

@@ -16,8 +16,7 @@ from numba import carray, cfunc, types  # type: ignore[attr-defined]
 from numpy.typing import NDArray
 from nutpie.compile_pymc import CompiledPyMCModel, address_as_void_pointer
 
-from holmes_fit.groups.pooling.arrays import Grid, People, Priors
-from holmes_fit.groups.pooling.compiled import compiled, log_density
+from holmes_fit.groups.pooling.compiled import Grid, People, Scaled, compiled, log_density
 
 POINT = "point"
 
@@ -33,16 +32,12 @@ CANNOT_GO_ON = 3  # what nutpie takes for a step that led out of where the densi
 class Memory:
     """The numbers of a group model in three arrays, and a header that says where these are."""
 
-    def __init__(self, grid: Grid, priors: Priors, people: People):
-        *by_axis, concentration = priors
-        self.floats = _packed(
-            [grid.positions, grid.lost_variance, *by_axis, people.highest, people.columns, [concentration]], np.float64
-        )
+    def __init__(self, grid: Grid, prior: Scaled, people: People):
+        self.floats = _packed([grid.positions, grid.lost_variance, *prior, people.highest, people.columns], np.float64)
         self.wholes = _packed(
             [
                 *(grid.first_node, grid.first_cell, grid.cell_of, grid.first_axis, grid.n_left),
-                *(grid.first_row, grid.first_column, people.first_value, people.axis_of_effect, people.group_of),
-                [people.n_groups],
+                *(grid.first_row, grid.first_column, people.first_value, people.axis_of_effect),
             ],
             np.int64,
         )
@@ -78,9 +73,9 @@ def _model_at(address):
     f = carray(address_as_void_pointer(header[FLOATS]), (header[N_FLOATS],), np.float64)
     w = carray(address_as_void_pointer(header[WHOLES]), (header[N_WHOLES],), np.int64)
     likelihood = carray(address_as_void_pointer(header[SINGLES]), (header[N_SINGLES],), np.float32)
-    first_value, group_of = _part(w, 7), _part(w, 9)
-    n_people = len(group_of)
-    highest, columns = _part(f, 10), _part(f, 11)
+    first_value, highest, columns = _part(w, 7), _part(f, 10), _part(f, 11)
+    n_models = len(first_value) - 1
+    n_people = len(highest) // n_models
     grid = Grid(
         _part(f, 0),
         _part(w, 0),
@@ -92,25 +87,22 @@ def _model_at(address):
         _part(w, 5),
         _part(w, 6),
     )
-    priors = Priors(
-        *(_part(f, 2), _part(f, 3), _part(f, 4), _part(f, 5), _part(f, 6), _part(f, 7), _part(f, 8), _part(f, 9)),
-        _part(f, 12)[0],
+    prior = Scaled(
+        *(_part(f, 2), _part(f, 3), _part(f, 4), _part(f, 5), _part(f, 6), _part(f, 7), _part(f, 8), _part(f, 9))
     )
     people = People(
         likelihood,
         first_value,
-        highest.reshape((len(first_value) - 1, n_people)),
+        highest.reshape((n_models, n_people)),
         columns.reshape((n_people, len(_part(w, 8)))),
         _part(w, 8),
-        group_of,
-        _part(w, 10)[0],
     )
-    return grid, priors, people
+    return grid, prior, people
 
 
 def _value_and_slopes(size, point, slopes, value, address):
-    grid, priors, people = _model_at(address)
-    found, slope = log_density(carray(point, (size,)), grid, priors, people)
+    grid, prior, people = _model_at(address)
+    found, slope = log_density(carray(point, (size,)), grid, prior, people)
     written = carray(slopes, (size,))
     is_finite = np.isfinite(found)
     for place in range(len(slope)):
