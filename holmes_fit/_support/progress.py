@@ -1,7 +1,5 @@
 """How much of long work is done: a bar in a terminal, lines in a notebook or the log of a command."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """The command line: parse, call, print. What the commands do lives elsewhere."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import logging

@@ -1,7 +1,5 @@
 """``holmes-fit compare``: flat or HOLMES, from the lattices of a run."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from holmes_fit._support.progress import progress_bars

@@ -1,7 +1,5 @@
 """``holmes-fit pool``: group distributions, effects of covariates, and individuals under their group."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from holmes_fit._support.progress import progress_bars

@@ -1,7 +1,5 @@
 """``holmes-fit protocols``: which tasks there are, and what they look like."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """``holmes-fit report``: a run as a PDF for people."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

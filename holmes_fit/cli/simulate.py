@@ -1,7 +1,5 @@
 """``holmes-fit simulate``: a cohort with known parameters."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """``holmes-fit trace``: a model's predictions for every trial of real or simulated people."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

@@ -1,7 +1,5 @@
 """How long fits will take: a short piece of the real work, timed here, times how much of it there is."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable
 

@@ -5,8 +5,6 @@ All points of a search share their draws. The best of many noisy values is partl
 again on fresh draws, and the winner is scored on yet others: that score is what is reported.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 

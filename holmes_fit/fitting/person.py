@@ -1,7 +1,5 @@
 """One person fitted with one model: lattice, posterior, best points, predictions, and warnings."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 

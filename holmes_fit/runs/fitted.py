@@ -3,8 +3,6 @@
 What was searched follows from the preset that the manifest has; that a record belongs to it is checked.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cached_property

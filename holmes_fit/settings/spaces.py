@@ -1,7 +1,5 @@
 """What is searched when a model is fitted: its free parameters with their bounds, priors and lattices, and the rest."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -9,8 +9,6 @@ The same is done without each of eight disjoint shares of the filters: what leav
 of the Monte Carlo error.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np

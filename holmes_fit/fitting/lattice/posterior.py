@@ -5,8 +5,6 @@ out one share of the filters after the other, which is the jackknife (Efron & Ti
 bootstrap", chapter 11). It is an error of the logarithm of the estimate, densities and lending included.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

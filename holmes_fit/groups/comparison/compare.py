@@ -1,7 +1,5 @@
 """Which model describes these people: the mixture, and everything that stands beside it in one table."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

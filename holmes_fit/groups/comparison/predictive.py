@@ -6,8 +6,6 @@ about the group is in the bands. What the simulated cohorts have in common is wh
 outside, the model misses something, however well it does against other models.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence

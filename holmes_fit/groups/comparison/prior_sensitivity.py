@@ -7,8 +7,6 @@ model selection from the evidences of single people; a group model, which learns
 spread, is what the mixture has.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -13,8 +13,6 @@ whose mean depends on the person are all on the left. Nothing here is compiled f
 nodes or people, so that it is compiled once for all group models, and kept beside the particle filter.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any, NamedTuple
 

@@ -17,8 +17,6 @@ scale, and is large now and then when errors are so small that all weights are n
 tail to fear, as no weight is further from 1 than the errors allow.)
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple

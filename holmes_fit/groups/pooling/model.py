@@ -4,8 +4,6 @@ Nobody waits for these graphs: NUTS walks on the compiled density, which tests h
 wants to read the model, draw from its prior, change it, or sample it in another way.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What is held likely of a group before anyone is seen, and what that means for its people."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
