@@ -29,8 +29,7 @@ from scipy.special import expit, logsumexp
 from benchmarks import command
 from benchmarks.earlier import NAME, ROOT, lay_out, make_importable
 from benchmarks.kept import Kept, Rows, by_cell, write_summaries
-from holmes_fit.fitting.lattice.explored import Explored
-from holmes_fit.fitting.lattice.exploring import explore
+from holmes_fit.fitting.lattice.explored import Explored, explore
 from holmes_fit.fitting.lattice.task import log_prior_mass
 from holmes_fit.likelihood import laplace
 from holmes_fit.likelihood.answers import halves

@@ -144,7 +144,7 @@ def mixture_rows(fits: Callable[[int, int], list[Posterior]], rng: np.random.Gen
         own = [fits(person, int(source)) for person, source in enumerate(member)]
         lattices = [as_lattices(model, fit) for model, fit in zip(MODELS, zip(*own, strict=True), strict=True)]
         found = mix_models(lattices, sampling=replace(MIXTURE_SAMPLING, seed=int(rng.integers(1 << 31))))
-        with_errors, without = found.frequency[:, 0, 1], found.sampled_frequency[:, 0, 1]
+        with_errors, without = found.frequency[:, 1], found.sampled_frequency[:, 1]
         row = {"condition": condition, "frequency": frequency, "n_holmes": int(member.sum())}
         row |= {"mean": float(with_errors.mean())} | _ends("", with_errors) | _ends("_without", without)
         row["right"] = float(np.mean(found.probability.argmax(axis=1) == member))

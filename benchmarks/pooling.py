@@ -39,10 +39,11 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from benchmarks import command
 from benchmarks.whole_way import call
 from holmes_fit.fitting.cohort import fit
+from holmes_fit.groups.pooling.compiled import Scaled
 from holmes_fit.groups.pooling.density import Density, GroupTerm
 from holmes_fit.groups.pooling.draws import GroupDraws, People
 from holmes_fit.groups.pooling.lattices import Lattices, MergedLattices, load_lattices, merge
-from holmes_fit.groups.pooling.priors import GroupPrior, Scaled, scaled
+from holmes_fit.groups.pooling.priors import GroupPrior, scaled
 from holmes_fit.groups.pooling.sampling import Sampling, nuts
 from holmes_fit.runs.folder import read_run
 from holmes_fit.studies.simulation import simulate
@@ -143,7 +144,7 @@ def ways(lattices: Lattices) -> dict[str, Callable[[int], tuple[az.InferenceData
     """
     merged = merge(lattices)
     prior = scaled(GroupPrior(), merged.axes)
-    density = Density.of_group(GroupTerm(lattices, merged, prior, {}, {}))
+    density = Density([GroupTerm(lattices, merged, prior, {}, {})])
     return {
         "holmes_fit (NUTS)": lambda seed: by_nuts(density, seed),
         "people": lambda seed: by_slices(model_of_people(lattices, prior), 200, 600, seed),

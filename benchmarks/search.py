@@ -19,11 +19,10 @@ import pandas as pd
 
 from benchmarks import command
 from benchmarks.kept import Kept, Rows
-from holmes_fit.fitting.lattice.explored import Explored
-from holmes_fit.fitting.lattice.exploring import explore
+from holmes_fit.fitting.lattice.explored import Explored, explore
 from holmes_fit.fitting.lattice.posterior import posterior_of
 from holmes_fit.fitting.lattice.task import SEARCH, Task
-from holmes_fit.fitting.optimum import FINALISTS, GOALS, Point, find_optima, solve
+from holmes_fit.fitting.optimum import FINALISTS, GOALS, Point, Solver, find_optima
 from holmes_fit.fitting.search import METHODS
 from holmes_fit.likelihood.answers import ChoiceLikelihood, likelihood_of
 from holmes_fit.likelihood.traces import Replicates
@@ -79,7 +78,8 @@ def best_of_grid(explored: Explored) -> Point:
     positions = [np.array(position) for position in product(*axes)]
     values = [likelihood(position).on_grid(*explored.response.knots.values).max() for position in positions]
     promising = [positions[place] for place in np.argsort(values)[-PROMISING:]]
-    solved = [solve(task, position, likelihood(position), "ml") for position in promising]
+    solver = Solver(task)
+    solved = [solver.solve(position, likelihood(position), "ml") for position in promising]
     return max(solved, key=lambda point: point.value)
 
 

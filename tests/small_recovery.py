@@ -86,7 +86,7 @@ def without_pymc(patch: pytest.MonkeyPatch) -> list[str]:
         subjects = lattices[0].subjects
         return SimpleNamespace(
             subjects=subjects,
-            frequency=draws[:, None],
+            frequency=draws,
             imputed=np.broadcast_to(evidence, (len(draws), *evidence.shape)),
             probability=probability,
             warnings=[],

@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 from scipy import stats
 from scipy.special import expit, logit
 
-from holmes_fit.groups.pooling.behaviour import COLUMNS, behaviour_in_words, regress, regress_behaviour, right_answers
+from holmes_fit.groups.pooling.behaviour import behaviour_in_words, regress, regress_behaviour, right_answers
+from holmes_fit.runs.schema import of
 from holmes_fit.studies.simulation import simulate
 from holmes_fit.trials.cohorts import Cohort, build_cohort
 
@@ -138,7 +139,7 @@ def test_each_right_side_is_one_regression(cohort: Cohort) -> None:
     subjects = list(cohort.subjects["subject"])
     formulas = ["alpha ~ group", "omega ~  group", "beta ~ group + age"]
     table = regress_behaviour(cohort, formulas, subjects)
-    assert tuple(table.columns) == COLUMNS
+    assert tuple(table.columns) == of("behaviour.csv").columns
     assert list(table["formula"].unique()) == ["correct ~ group", "correct ~ group + age"]
     assert list(table["term"]) == ["Intercept", "group[T.young]", "Intercept", "group[T.young]", "age"]
     assert set(table["n_subjects"]) == {8}

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from holmes_fit import simulate
-from holmes_fit.cli.options import pooling_of
+from holmes_fit.cli.options import Pooling
 from holmes_fit.fitting.cohort import fit
 from holmes_fit.groups.comparison import words
 from holmes_fit.groups.pooling.lattices import load_lattices
@@ -174,7 +174,8 @@ def test_what_has_not_changed_is_not_sampled_again(run_folder: Path, tmp_path: P
 
 # --------------------------------------------------------------------------------------------------- settings
 def test_settings_come_from_the_preset(tmp_path: Path) -> None:
-    prior, sampling = pooling_of(str(preset(tmp_path, spread=0.3, chains=3, draws=2000)), 7, 2)
+    options = Pooling(preset=str(preset(tmp_path, spread=0.3, chains=3, draws=2000)), seed=7, workers=2)
+    prior, sampling = options.chosen()
     assert prior == GroupPrior(spread=0.3)
     assert sampling == Sampling(chains=3, draws=2000, seed=7, cores=2)
 

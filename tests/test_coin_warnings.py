@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from holmes_fit.cli.fit_text import _coin_lines, ending
+from holmes_fit.cli.fit import _coin_lines, ending
 from holmes_fit.fitting.cohort import Fits, fit
 from holmes_fit.fitting.person import NO_BETTER
 from holmes_fit.fitting.summary import model_summary

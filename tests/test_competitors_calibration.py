@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from holmes_fit._support.uniformity import chi_square_p, ecdf_p, rank_of
-from holmes_fit.fitting.lattice.exploring import explore
+from holmes_fit.fitting.lattice.explored import explore
 from holmes_fit.fitting.lattice.posterior import posterior_of
 from holmes_fit.fitting.lattice.task import Task
 from holmes_fit.models.filters.draws import stream_key

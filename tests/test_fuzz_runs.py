@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from holmes_fit._support.errors import InputError
-from holmes_fit.cli.fit_text import status_text
+from holmes_fit.cli.status import status_text
 from holmes_fit.fitting.cohort import fit, read_fits
 from holmes_fit.groups.pooling.lattices import load_lattices
 from holmes_fit.runs.folder import Run, read_run

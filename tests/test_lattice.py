@@ -8,8 +8,7 @@ import pytest
 from scipy.special import logit, logsumexp
 from scipy.stats import binom, norm
 
-from holmes_fit.fitting.lattice.explored import Explored
-from holmes_fit.fitting.lattice.exploring import explore
+from holmes_fit.fitting.lattice.explored import Explored, explore
 from holmes_fit.fitting.lattice.nodes import KERNEL, first_nodes, grid_nodes
 from holmes_fit.fitting.lattice.posterior import Posterior, jackknife, posterior_of
 from holmes_fit.fitting.lattice.task import A_NODE, LATTICE, SCORE, SEARCH, SELECTION, Task, log_prior_mass

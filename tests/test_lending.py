@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit, logsumexp
 
 from holmes_fit.fitting.lattice import explored as explored_module
-from holmes_fit.fitting.lattice.explored import Explored
-from holmes_fit.fitting.lattice.exploring import explore
+from holmes_fit.fitting.lattice.explored import Explored, explore
 from holmes_fit.fitting.lattice.nodes import (
     KERNEL,
     MOST_COARSE,

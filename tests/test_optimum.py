@@ -7,12 +7,11 @@ import pytest
 from scipy.optimize import brute
 
 from holmes_fit.fitting import person
-from holmes_fit.fitting.lattice.explored import Explored
-from holmes_fit.fitting.lattice.exploring import explore
+from holmes_fit.fitting.lattice.explored import Explored, explore
 from holmes_fit.fitting.lattice.nodes import grid_nodes
 from holmes_fit.fitting.lattice.posterior import Posterior, posterior_of
 from holmes_fit.fitting.lattice.task import SCORE, SEARCH, SELECTION, Task
-from holmes_fit.fitting.optimum import GOALS, SCORE_BATCHES, Optimum, Point, find_optima, score, solve
+from holmes_fit.fitting.optimum import GOALS, SCORE_BATCHES, Optimum, Point, Solver, find_optima, score
 from holmes_fit.fitting.search import METHODS
 from holmes_fit.likelihood.traces import Replicates
 from holmes_fit.models.registry import MODELS, Observer
@@ -37,7 +36,7 @@ def middle(task: Task) -> np.ndarray:
 def test_response_parameters_are_solved(goal) -> None:
     task = a_task("flat", "reversal", alpha=1.0, omega=0.5)
     likelihood = task.likelihood(middle(task), Replicates(8, SEARCH))
-    found = solve(task, middle(task), likelihood, goal)
+    found = Solver(task).solve(middle(task), likelihood, goal)
     beta, lapse = task.space.response
 
     def loss(position: np.ndarray) -> float:
@@ -74,7 +73,7 @@ def test_searches_keep_to_their_budget_and_beat_the_lattice(method) -> None:
     best_node = np.unravel_index(np.argmax(posterior.log_likelihood), posterior.mass.shape)
     start = np.array([axis.positions[i] for axis, i in zip(task.space.learning, best_node, strict=False)])
     fresh = task.likelihood(start, Replicates(16, SELECTION), explored.lent(start))  # the draws of the selection
-    assert optima["ml"].point.value >= solve(task, start, fresh, "ml").value - 1e-9
+    assert optima["ml"].point.value >= Solver(task).solve(start, fresh, "ml").value - 1e-9
     assert len(optima["ml"].ends) >= 1
 
 
@@ -84,7 +83,7 @@ def test_response_parameters_are_solved_with_what_neighbours_lend(goal) -> None:
     task = a_task("holmes", "reversal", alpha=0.5, omega=0.5)
     explored = explore(task, 8)
     likelihood = task.likelihood(middle(task), Replicates(8, SEARCH), explored.lent(middle(task)))
-    found = solve(task, middle(task), likelihood, goal)
+    found = Solver(task).solve(middle(task), likelihood, goal)
     axes = task.space.free
     prior = [float(axis.log_density(at)) for axis, at in zip(axes, [*middle(task), *found.response], strict=True)]
     value = likelihood.at(task.response(found.response)) + (sum(prior) if goal == "map" else 0.0)

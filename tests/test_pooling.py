@@ -15,12 +15,13 @@ from scipy.stats import kstest, multivariate_normal, norm, truncnorm
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from holmes_fit._support.errors import InputError
+from holmes_fit.groups.pooling.compiled import Scaled
 from holmes_fit.groups.pooling.density import Density, GroupTerm
 from holmes_fit.groups.pooling.draws import GroupDraws, People, node_weights, population_median
 from holmes_fit.groups.pooling.lattices import CoarseAxis, Lattices, merge, relative
 from holmes_fit.groups.pooling.model import pymc_model
 from holmes_fit.groups.pooling.pool import LatticeErrors, Pooled, lattice_errors, pool_people
-from holmes_fit.groups.pooling.priors import GroupPrior, Scaled, draw_prior, prior_predictive, scaled
+from holmes_fit.groups.pooling.priors import GroupPrior, draw_prior, prior_predictive, scaled
 from holmes_fit.groups.pooling.results import in_words, to_arviz
 from holmes_fit.groups.pooling.sampling import Diagnostics, Sampling, nuts
 from holmes_fit.groups.pooling.tables import checks_row, group_table, people_table
@@ -282,9 +283,9 @@ def term_of(people: int, nodes: dict[str, int], personal: tuple[int, ...] = (), 
 
 
 THREE = {"alpha": 33, "omega": 20, "beta": 12}
-GROUPS = [Density.of_group(term_of(4, THREE, personal)) for personal in ((), (0,), (1,), (0, 1, 2))]
+GROUPS = [Density([term_of(4, THREE, personal)]) for personal in ((), (0,), (1,), (0, 1, 2))]
 ONE_OF_TWO = [term_of(5, {"alpha": 20, "omega": 16}, label="flat"), term_of(5, {"alpha": 33}, label="holmes")]
-MIXTURE = Density(ONE_OF_TWO, ("control", "patient"), np.array([0, 1, 1, 0, 1]), 1.5)
+MIXTURE = Density(ONE_OF_TWO)
 
 
 @pytest.mark.parametrize("density", [*GROUPS, MIXTURE])
@@ -313,8 +314,8 @@ def test_nuts_walks_on_the_density_of_the_pymc_model(density: Density) -> None:
 def in_pymc_order(density: Density, numbers: np.ndarray, first: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Return unconstrained numbers by the names that PyMC has for them."""
     parts = {}
-    terms, n_free = density.terms, len(density.groups) * (len(density.terms) - 1)
-    parts["frequency_simplex__"] = numbers[:n_free].reshape(len(density.groups), -1)
+    terms, n_free = density.terms, len(density.terms) - 1
+    parts["frequency_simplex__"] = numbers[:n_free][None]
     n_axes = sum(len(term.order) for term in terms)
     at, effect = n_free, n_free + 2 * n_axes
     for term in terms:
@@ -362,7 +363,7 @@ def test_prior_draws_have_the_density_that_pymc_has() -> None:
     prior = scaled(GroupPrior(spread=0.3), merged.axes)
     draws = draw_prior(prior, 4000, np.random.default_rng(SEED))
     assert draws.spread.min() >= merged.axes[0].least_spread
-    model = pymc_model(Density.of_group(GroupTerm(lattices, merged, prior, {}, {})))
+    model = pymc_model(Density([GroupTerm(lattices, merged, prior, {}, {})]))
     spread = pm.draw(model["spread"], 4000, random_seed=SEED, mode="FAST_COMPILE")
     mean = pm.draw(model["mean"], 4000, random_seed=SEED, mode="FAST_COMPILE")
     assert kstest(draws.spread[:, 0], spread[:, 0]).pvalue > 1e-4

@@ -31,10 +31,10 @@ def exact_probability(log_ratio: NDArray[np.float64], mass: NDArray[np.float64])
 
 
 def exact_draws(log_ratio: NDArray[np.float64], n: int) -> NDArray[np.float64]:
-    """Return evenly spaced quantiles of the exact posterior: draws x one group x two models."""
+    """Return evenly spaced quantiles of the exact posterior: draws x two models."""
     below = np.cumsum(exact_mass(log_ratio))
     second = np.interp((np.arange(n) + 0.5) / n, below, FREQUENCY)
-    return np.stack([1 - second, second], axis=-1)[:, None, :]
+    return np.stack([1 - second, second], axis=-1)
 
 
 LOG_RATIO = np.random.default_rng(SEED).normal(0.7, 1.2, size=15)
@@ -72,11 +72,11 @@ def test_imputed_errors_give_the_average_of_exact_posteriors(error: float) -> No
     log_likelihood = np.stack([np.zeros(people), LOG_RATIO], axis=-1)
     draws = exact_draws(LOG_RATIO, 1000)
     errors = errors_without_bias(np.full((people, 2), error))
-    found = impute(np.broadcast_to(log_likelihood, (1000, people, 2)), draws, np.zeros(people, int), errors, 200, SEED)
+    found = impute(np.broadcast_to(log_likelihood, (1000, people, 2)), draws, errors, 200, SEED)
     mean, sd, probability = imputed_exactly(errors.sd, 200)
     # Both sides average over 200 errors of their own, whose posterior means have an SD of at most 0.15.
-    assert found.frequency[:, 0, 1].mean() == pytest.approx(mean, abs=4 * 0.15 * np.sqrt(2 / 200))
-    assert found.frequency[:, 0, 1].std() == pytest.approx(sd, rel=0.1)
+    assert found.frequency[:, 1].mean() == pytest.approx(mean, abs=4 * 0.15 * np.sqrt(2 / 200))
+    assert found.frequency[:, 1].std() == pytest.approx(sd, rel=0.1)
     spread = 0.25 * error  # of a probability over errors: at most the slope of a logistic curve, times sqrt(2)
     np.testing.assert_allclose(found.probability[:, 1], probability, atol=4 * spread * np.sqrt(2 * 2 / 200) + 2e-3)
     assert (found.effective > 0.1).mean() > 0.95
@@ -88,14 +88,13 @@ def test_errors_make_people_less_certain() -> None:
     log_ratio = np.repeat([2.5, -2.5], 6)
     log_likelihood = np.broadcast_to(np.stack([np.zeros(people), log_ratio], axis=-1), (1000, people, 2))
     draws = exact_draws(log_ratio, 1000)
-    group_of = np.zeros(people, int)
     none, some = (
-        impute(log_likelihood, draws, group_of, errors_without_bias(np.full((people, 2), error)), 150, SEED)
+        impute(log_likelihood, draws, errors_without_bias(np.full((people, 2), error)), 150, SEED)
         for error in (0.0, 0.8)
     )
     certainty = np.abs(none.probability[:, 1] - 0.5) - np.abs(some.probability[:, 1] - 0.5)
     assert np.all(certainty > 0)
-    assert some.frequency[:, 0, 1].std() > none.frequency[:, 0, 1].std()
+    assert some.frequency[:, 1].std() > none.frequency[:, 1].std()
 
 
 def test_errors_that_are_too_large_are_seen() -> None:
@@ -104,7 +103,7 @@ def test_errors_that_are_too_large_are_seen() -> None:
     log_ratio = rng.normal(0, 1, size=people)
     log_likelihood = np.broadcast_to(np.stack([np.zeros(people), log_ratio], axis=-1), (1000, people, 2))
     errors = errors_without_bias(np.full((people, 2), 12.0))
-    found = impute(log_likelihood, exact_draws(log_ratio, 1000), np.zeros(people, int), errors, 40, SEED)
+    found = impute(log_likelihood, exact_draws(log_ratio, 1000), errors, 40, SEED)
     assert (found.effective < 0.1).mean() > 0.05
 
 
@@ -116,17 +115,17 @@ def test_a_bias_is_taken_out_of_the_evidences(model: int) -> None:
     bias = np.zeros((people, 2))
     bias[:, model] = -0.5
     errors = EvidenceErrors(np.zeros((people, 2)), bias)
-    draws, group_of = exact_draws(LOG_RATIO, 1000), np.zeros(people, int)
-    found = impute(np.broadcast_to(log_likelihood, (1000, people, 2)), draws, group_of, errors, 10, SEED)
+    draws = exact_draws(LOG_RATIO, 1000)
+    found = impute(np.broadcast_to(log_likelihood, (1000, people, 2)), draws, errors, 10, SEED)
     corrected = LOG_RATIO + (0.5 if model == 1 else -0.5)
     mass = exact_mass(corrected)
     mean, before = mass @ FREQUENCY, exact_mass(LOG_RATIO) @ FREQUENCY
     assert abs(mean - before) > 0.03  # or there would be nothing to see
     # Evenly spaced draws, weighted: their number is felt through 1000 places in a posterior whose SD is about 0.1.
-    assert found.frequency[:, 0, 1].mean() == pytest.approx(mean, abs=0.005)
+    assert found.frequency[:, 1].mean() == pytest.approx(mean, abs=0.005)
     np.testing.assert_allclose(found.probability[:, 1], exact_probability(corrected, mass), atol=0.005)
     # Probabilities that are made of the draws that are kept are the same.
-    joint = np.log(found.frequency[:, group_of]) + found.imputed
+    joint = np.log(found.frequency[:, None]) + found.imputed
     by_hand = np.exp(joint - logsumexp(joint, axis=2, keepdims=True)).mean(axis=0)
     np.testing.assert_allclose(by_hand, found.probability, atol=0.005)
 
@@ -162,7 +161,7 @@ def test_frequency_alone_agrees_with_the_exact_posterior() -> None:
         mass = exact_mass(own)
         mean = mass @ FREQUENCY
         sd = np.sqrt(mass @ (FREQUENCY - mean) ** 2)
-        drawn = found.frequency[:, 0, 1]
+        drawn = found.frequency[:, 1]
         assert drawn.mean() == pytest.approx(mean, abs=4 * sd / np.sqrt(400))
         assert drawn.std() == pytest.approx(sd, rel=4 / np.sqrt(800))
         np.testing.assert_allclose(found.probability[:, 1], exact_probability(own, mass), atol=0.02)
@@ -184,7 +183,7 @@ def mixture() -> Mixture:
 @pytest.mark.slow
 def test_a_mixture_with_groups_of_parameters_is_the_sum_that_it_says(mixture: Mixture) -> None:
     """Draws have the density of the mixture: the probability of each person follows from the draws by Bayes' rule."""
-    joint = np.log(mixture.sampled_frequency[:, mixture.density.group_of]) + mixture.log_likelihood
+    joint = np.log(mixture.sampled_frequency[:, None]) + mixture.log_likelihood
     by_hand = np.exp(joint - logsumexp(joint, axis=2, keepdims=True)).mean(axis=0)
     # The errors of the evidences, 0.3 nats in both models, move nobody by more than this.
     assert np.abs(by_hand - mixture.probability).max() < 0.1
@@ -192,5 +191,5 @@ def test_a_mixture_with_groups_of_parameters_is_the_sum_that_it_says(mixture: Mi
     assert mixture.probability[8:, 1].max() < mixture.probability[:8, 1].min()
     # A frequency is, on average, that of the people's probabilities, drawn towards one half by its prior.
     wanted = (1 + by_hand[:, 1].sum()) / (2 + 16)
-    assert mixture.sampled_frequency[:, 0, 1].mean() == pytest.approx(wanted, abs=0.02)
+    assert mixture.sampled_frequency[:, 1].mean() == pytest.approx(wanted, abs=0.02)
     assert not mixture.warnings

@@ -78,8 +78,8 @@ def test_the_density_is_that_of_the_textbook() -> None:
 def test_there_is_no_density_beyond_the_support() -> None:
     population = Distribution("uniform", 0.2, 0.6)
     assert np.isneginf(population.log_density([0.1, 0.7], "identity", 0, 1)).all()
-    assert population.reaches(0.5, 1)
-    assert not population.reaches(0.6, 1)
+    assert population.support(0.5, 1) == (0.5, 0.6)
+    assert population.support(0.6, 1) is None
 
 
 def test_draws_depend_on_the_generator_alone() -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,11 +13,11 @@ from scipy.special import expit, logit
 from holmes_fit._support.errors import InputError
 from holmes_fit.fitting.cohort import fit
 from holmes_fit.groups.comparison.answers import FittedModel
+from holmes_fit.groups.comparison.compare import compare
 from holmes_fit.groups.comparison.predictive import (
-    check_cohort,
     distance_p_value,
+    individual_draws,
     predictive_checks,
-    read_draws,
     two_sided,
 )
 from holmes_fit.groups.comparison.predictive_cells import MEASURES, make_cells, targets
@@ -107,14 +108,14 @@ def test_answers_without_feedback_are_scored_where_the_outcome_is_known() -> Non
     assert np.flatnonzero(choice == 1).tolist() == np.setdiff1d(np.arange(40), [3, 12, 17]).tolist()
     assert np.flatnonzero(no_feedback != -1).tolist() == [10, 11, 13, 14]
     draws = {"bias": known(silent, choice_probability=0.9)}
-    checks, summary = check_cohort(silent, [fitted("bias")], draws, datasets=5, workers=1)
+    checks, summary = predictive_checks(silent, [fitted("bias")], draws, datasets=5, workers=1)
     assert summary["measure"].tolist() == list(MEASURES)
     unseen = checks[(checks["measure"] == "no_feedback_correct") & (checks["by"] == "trial")]
     assert unseen["n_answers"].tolist() == [4]
     assert unseen["label"].tolist() == ["11-15"]
     hits = (trials["choice"] == trials["outcome"])[[10, 11, 13, 14]].mean()
     assert unseen["observed"].tolist() == [hits]
-    shown = check_cohort(cohort, [fitted("bias")], draws, datasets=5, workers=1)[0]
+    shown = predictive_checks(cohort, [fitted("bias")], draws, datasets=5, workers=1)[0]
     assert set(shown["measure"]) == {"correct", "choice"}
 
 
@@ -124,7 +125,7 @@ def test_bins_are_those_of_plain_sums() -> None:
     groups = {"control": 2, "patient": 1}
     cohort = simulate("weather_prediction", "rescorla_wagner", groups=groups, missed=0.1, seed=SEED).cohort
     rates = {"learning_rate": 0.2}
-    checks, _ = check_cohort(
+    checks, _ = predictive_checks(
         cohort, [fitted("rescorla_wagner")], {"rescorla_wagner": known(cohort, **rates)}, datasets=200, workers=1
     )
     own = checks[(checks["by"] == "block") & (checks["measure"] == "correct")]
@@ -170,7 +171,7 @@ def test_p_values_are_uniform_under_the_truth() -> None:
     for time in range(times):
         cohort = simulate("conditioning", "flat", 2, {**values, **RULE}, seed=SEED + time, observer=OBSERVER).cohort
         draws = {"flat": known(cohort, **values)}
-        checks, summary = check_cohort(cohort, [fitted("flat")], draws, datasets=39, seed=time, workers=1)
+        checks, summary = predictive_checks(cohort, [fitted("flat")], draws, datasets=39, seed=time, workers=1)
         whole.append(summary.set_index("measure").loc["correct", "p_value"])
         small.append((checks["p_value"] <= 0.1).mean())
     for level in (0.2, 0.5, 0.8):
@@ -190,7 +191,7 @@ def test_bands_hold_what_people_of_a_group_share() -> None:
     widths = []
     for values in (joint, apart):
         draws = {"bias": PeopleDraws(subjects, ("choice_probability",), values)}
-        checks, _ = check_cohort(cohort, [fitted("bias")], draws, datasets=100, workers=1)
+        checks, _ = predictive_checks(cohort, [fitted("bias")], draws, datasets=100, workers=1)
         own = checks[(checks["measure"] == "choice") & (checks["by"] == "trial")]
         widths.append(float((own["upper"] - own["lower"]).mean()))
     assert widths[0] == pytest.approx(0.6, abs=0.15)  # that of the group, all but choosing
@@ -200,7 +201,7 @@ def test_bands_hold_what_people_of_a_group_share() -> None:
 def test_a_model_that_does_not_learn_is_found_out() -> None:
     cohort = simulate("weather_prediction", "rescorla_wagner", 4, {"beta": 3.0}, seed=SEED).cohort
     share = float(cohort.trials["choice"].mean())
-    checks, summary = check_cohort(
+    checks, summary = predictive_checks(
         cohort, [fitted("bias")], {"bias": known(cohort, choice_probability=share)}, datasets=60, workers=1
     )
     by_measure = summary.set_index("measure")
@@ -226,41 +227,47 @@ def test_a_run_gives_back_what_it_has_fitted(run: Run) -> None:
     for read, made in zip(FittedRun(run).cohort.learners, cohort.learners, strict=True):
         np.testing.assert_array_equal(read.choices, made.choices)
         np.testing.assert_array_equal(read.observations.cues, made.observations.cues)
-    draws = read_draws(run, "flat")
+    draws = FittedRun(run).draws("flat")
     record = run.load_record(("flat", draws.subjects[1]))
     assert record is not None
     np.testing.assert_array_equal(draws.values[1], record.arrays["draws"])
     assert draws.parameters == ("alpha", "omega", "beta", "lapse")
-    assert read_draws(run, "flat", leave_out=draws.subjects[:2]).subjects == draws.subjects[2:]
+    assert draws.without(draws.subjects[:2]).subjects == draws.subjects[2:]
     model = FittedModel.of(FittedRun(run), "flat")
     assert (model.space.fixed, model.space.tied, model.observer) == ({"bias": 0.0}, {}, OBSERVER)
     assert (model.averaged, FittedModel.of(FittedRun(run), "bias").averaged) == (8, 1)
 
 
-def test_draws_under_the_group_come_first(run: Run, tmp_path: Path) -> None:
+def test_draws_under_the_group_are_those_of_its_file(tmp_path: Path) -> None:
     """As pooling writes them, in a group of ``pool_MODEL.nc``."""
     values = np.arange(12.0).reshape(2, 3, 2)
     individuals = xr.Dataset(
         {"value": (("subject", "sample", "parameter"), values)}, {"subject": ["7", "é"], "parameter": ["alpha", "beta"]}
     )
     individuals.to_netcdf(tmp_path / "pool_flat.nc", group="individuals", engine="h5netcdf")
-    draws = read_draws(Run(tmp_path, run.manifest), "flat", leave_out=["7"])
+    with xr.open_dataset(tmp_path / "pool_flat.nc", group="individuals", engine="h5netcdf") as kept:
+        draws = individual_draws(kept).without(["7"])
     assert (draws.subjects, draws.parameters) == (("é",), ("alpha", "beta"))
     np.testing.assert_array_equal(draws.values, values[1:])
     assert draws.some(0, 2) == [{"alpha": 6.0, "beta": 7.0}, {"alpha": 10.0, "beta": 11.0}]
 
 
+def checks_of(run: Run, draws: dict[str, PeopleDraws], **how: Any) -> tuple[pd.DataFrame, pd.DataFrame]:
+    fitted = FittedRun(run)
+    return predictive_checks(fitted.cohort, [FittedModel.of(fitted, name) for name in draws], draws, **how)
+
+
 def test_results_do_not_depend_on_workers_or_on_other_models(run: Run) -> None:
-    draws = {name: read_draws(run, name) for name in ("flat", "bias")}
+    draws = {name: FittedRun(run).draws(name) for name in ("flat", "bias")}
     done: list[tuple[int, int]] = []
-    checks, summary = predictive_checks(run, draws, datasets=30, workers=1, progress=lambda *at: done.append(at))
+    checks, summary = checks_of(run, draws, datasets=30, workers=1, progress=lambda *at: done.append(at))
     assert done == [(number, 6) for number in range(1, 7)]
     assert summary["n_bins"].eq(8).all()
-    again, _ = predictive_checks(run, draws, datasets=30, workers=2)
+    again, _ = checks_of(run, draws, datasets=30, workers=2)
     pd.testing.assert_frame_equal(checks, again)
-    alone, _ = predictive_checks(run, {"bias": draws["bias"]}, datasets=30, workers=1)
+    alone, _ = checks_of(run, {"bias": draws["bias"]}, datasets=30, workers=1)
     pd.testing.assert_frame_equal(checks[checks["model"] == "bias"].reset_index(drop=True), alone)
-    other, _ = predictive_checks(run, draws, datasets=30, seed=1, workers=1)
+    other, _ = checks_of(run, draws, datasets=30, seed=1, workers=1)
     assert not checks["simulated"].equals(other["simulated"])
     pd.testing.assert_series_equal(checks["observed"], other["observed"])
 
@@ -273,18 +280,15 @@ def test_averaged_observers_vary_less() -> None:
     spread = {}
     for averaged in (1, 64):
         model = fitted("flat", Observer(particles=5), averaged, certain)
-        checks, _ = check_cohort(cohort, [model], draws, datasets=60, workers=1)
+        checks, _ = predictive_checks(cohort, [model], draws, datasets=60, workers=1)
         own = checks[(checks["by"] == "trial") & (checks["measure"] == "choice")]
         spread[averaged] = float((own["upper"] - own["lower"]).mean())
     assert spread[64] < 0.7 * spread[1]
 
 
 def test_what_cannot_be_used_is_named(run: Run, tmp_path: Path) -> None:
-    draws = read_draws(run, "bias")
-    with pytest.raises(InputError, match="saw 'holmes'; allowed: a model of the run: flat, bias") as caught:
-        predictive_checks(run, {"holmes": draws}, datasets=1, seed=-1, workers=0)
-    assert len(caught.value.problems) == 4
-    with pytest.raises(InputError, match="saw nobody; allowed: at least one person"):
-        read_draws(run, "bias", leave_out=draws.subjects)
+    with pytest.raises(InputError, match="argument datasets: saw 1; allowed") as caught:
+        compare(run, datasets=1, workers=0)
+    assert len(caught.value.problems) == 2
     with pytest.raises(InputError, match="the file that a fit has written"):
         _ = FittedRun(Run(tmp_path, run.manifest)).cohort

@@ -109,7 +109,7 @@ def test_everything_may_be_fixed() -> None:
     for model in MODELS.values():
         space = preset.space(model)
         assert space.free == ()
-        assert space.model_values([]).keys() == {own.name for own in model.parameters}
+        assert space.model_values({}).keys() == {own.name for own in model.parameters}
 
 
 def test_a_parameter_that_is_fixed_off_is_at_its_default(tmp_path: Path) -> None:

@@ -8,12 +8,12 @@ from scipy.stats import norm
 
 from holmes_fit.groups.comparison.omnibus import random_effects
 from holmes_fit.groups.comparison.prior_sensitivity import (
-    COLUMNS,
     evidence_under,
     prior_sensitivity,
     sensitivity_in_words,
 )
 from holmes_fit.models.parameters import Parameter
+from holmes_fit.runs.schema import of
 from holmes_fit.settings.distributions import Distribution
 from holmes_fit.settings.spaces import FreeParameter
 from tests.toy_lattices import gaussian_lattices, log_axis, point_lattices
@@ -75,7 +75,7 @@ def test_the_table_has_every_width_and_model() -> None:
     far = gaussian_lattices(rng.normal(1.6, 0.1, size=(12, 1)), NOISE**2 * np.eye(1), [log_axis(sd=0.5)], level=4.0)
     plain = point_lattices(np.full(12, -0.5), "flat", error=0.2)
     table = prior_sensitivity([plain, far])
-    assert tuple(table.columns) == COLUMNS
+    assert tuple(table.columns) == of("prior_sensitivity.csv").columns
     assert list(table["prior_width"]) == [0.5, 0.5, 1.0, 1.0, 2.0, 2.0]
     for width, own in table.groupby("prior_width"):
         rows = own.set_index("model")

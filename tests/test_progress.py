@@ -109,6 +109,6 @@ def test_fits_say_in_a_notebook_how_many_are_done(
 
 def test_bars_have_no_colours_where_none_are_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
-    assert not progress._bars().console.no_color
+    assert not progress._display().console.no_color
     monkeypatch.setenv("NO_COLOR", "1")
-    assert progress._bars().console.no_color
+    assert progress._display().console.no_color

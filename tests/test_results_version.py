@@ -45,7 +45,7 @@ def numbers(folder: Path) -> dict[str, float]:
         lattices = load_lattices(fits.run, name)
         cells = merge(lattices)
         term = GroupTerm(lattices, cells, scaled(GroupPrior(), cells.axes), {}, {})
-        density = Density.of_group(term)
+        density = Density([term])
         found[f"density of the group of {name}"] = density(density.middle + 0.1)[0]
     return found
 

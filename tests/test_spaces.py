@@ -63,32 +63,23 @@ def test_draws_stay_within_the_bounds_of_the_fit() -> None:
 
 def test_values_are_complete() -> None:
     space = Space(MODELS["holmes"], (A,), (B,), {"depth_scale": 0.7, "lapse": 0.02, "bias": 0.1}, {"omega": "alpha"})
-    assert space.model_values([0.3]) == {"alpha": 0.3, "omega": 0.3, "depth_scale": 0.7}
-    assert space.model_values({"alpha": 0.3}) == space.model_values(np.array([0.3]))
-    assert space.response_values([2.0]) == {"beta": 2.0, "lapse": 0.02, "bias": 0.1}
+    assert space.model_values({"alpha": 0.3}) == {"alpha": 0.3, "omega": 0.3, "depth_scale": 0.7}
+    assert space.response_values({"beta": 2.0}) == {"beta": 2.0, "lapse": 0.02, "bias": 0.1}
     assert [axis.name for axis in space.free] == ["alpha", "beta"]
-    with pytest.raises(ValueError, match="shorter"):
-        space.model_values([])
+    with pytest.raises(KeyError, match="alpha"):
+        space.model_values({})
 
 
 def test_nothing_need_be_free() -> None:
     fixed = {"alpha": 1.0, "omega": 0.5, "beta": 3.0, "lapse": 0.02, "bias": 0.0}
     space = Space(MODELS["flat"], (), (), fixed, {})
-    assert space.model_values([]) == {"alpha": 1.0, "omega": 0.5}
-    assert space.log_prior(np.empty((3, 0))).tolist() == [0, 0, 0]
+    assert space.model_values({}) == {"alpha": 1.0, "omega": 0.5}
 
 
 def test_a_model_that_predicts_choices_has_no_response() -> None:
     space = load_preset("default").space(MODELS["bias"])
     assert space.response == ()
-    assert space.response_values([]) == {}
-
-
-def test_the_log_prior_is_the_sum_over_the_axes() -> None:
-    space = load_preset("default").space(MODELS["flat"])
-    at = np.array([[axis.positions[0], axis.positions[-1]] for axis in space.free]).T
-    expected = sum(axis.log_density(at[:, index]) for index, axis in enumerate(space.free))
-    np.testing.assert_allclose(space.log_prior(at), expected)
+    assert space.response_values({}) == {}
 
 
 FIXED = {"depth_scale": 1.0, "lapse": 0.02, "bias": 0.0}

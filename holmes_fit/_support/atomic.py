@@ -1,7 +1,5 @@
 """Writing a file whole or not at all, and never over another one unasked."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager

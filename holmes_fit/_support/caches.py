@@ -4,8 +4,6 @@ In a container, or on a node of a cluster, the home folder may belong to someone
 PyTensor and ArviZ fail without a folder to write to, so they are given a temporary one.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 

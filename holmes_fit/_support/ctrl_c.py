@@ -1,7 +1,5 @@
 """Ctrl-C: held back where it would leave something half done, left to the parent by workers, and found in errors."""
 
-from __future__ import annotations
-
 import signal
 import threading
 from collections.abc import Iterator

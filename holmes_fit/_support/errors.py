@@ -4,8 +4,6 @@ A user's mistake is an :class:`InputError`. It carries every problem that was fo
 a file or a call is put right in one go. The command line prints it without a traceback and exits with code 2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field

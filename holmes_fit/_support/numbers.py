@@ -1,7 +1,5 @@
 """Probabilities and shares as people read them: never surer than they can be known."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

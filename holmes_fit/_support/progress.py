@@ -1,15 +1,10 @@
 """How much of long work is done: a bar in a terminal, lines in a notebook or the log of a command."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    import rich.progress
+from typing import Any
 
 OnProgress = Callable[[int, int], None]  # how much is done, and of how many
 OnBegin = Callable[[str], OnProgress | None]  # what is being done from now on
@@ -69,8 +64,8 @@ def progress_bar(label: str, quiet: bool, lines: bool = False) -> Iterator[OnPro
     elif not sys.stderr.isatty():
         yield ProgressLines(label)
     else:
-        with _bars() as bars:
-            yield _new_bar(bars, label)
+        with _bars() as begin:
+            yield begin(label)
 
 
 @contextmanager
@@ -84,28 +79,29 @@ def progress_bars(quiet: bool) -> Iterator[OnBegin]:
     elif not sys.stderr.isatty():
         yield lambda label: _say(f"{label} ...")
     else:
-        with _bars() as bars:
-
-            def begin(label: str) -> OnProgress:
-                for task in bars.task_ids:
-                    bars.remove_task(task)
-                return _new_bar(bars, label)
-
+        with _bars() as begin:
             yield begin
 
 
-def _bars() -> rich.progress.Progress:
+@contextmanager
+def _bars() -> Iterator[OnBegin]:
+    with _display() as bars:
+
+        def begin(label: str) -> OnProgress:
+            for before in bars.task_ids:
+                bars.remove_task(before)
+            pace, task = Pace(), bars.add_task(label, total=None, left="")
+            return lambda done, total: bars.update(task, completed=done, total=total, left=pace.left(done, total))
+
+        yield begin
+
+
+def _display() -> Any:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[left]}"))
     return Progress(*columns, console=Console(stderr=True), transient=True)
-
-
-def _new_bar(bars: rich.progress.Progress, label: str) -> OnProgress:
-    pace = Pace()
-    task = bars.add_task(label, total=None, left="")
-    return lambda done, total: bars.update(task, completed=done, total=total, left=pace.left(done, total))
 
 
 class Pace:

@@ -1,7 +1,5 @@
 """The files that a researcher reads and edits: beside the package in a checkout, inside it in a wheel, or elsewhere."""
 
-from __future__ import annotations
-
 import os
 import tomllib
 from importlib.resources import files

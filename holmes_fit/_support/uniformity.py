@@ -4,8 +4,6 @@ The ECDF of the ranks is held against bands that are simultaneous: under uniform
 the stated probability (Säilynoja, Bürkner & Vehtari, 2022). Ranks are whole numbers, and treated as such throughout.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import NamedTuple
 

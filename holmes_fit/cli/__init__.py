@@ -1,22 +1,22 @@
 """The command line: parse, call, print. What the commands do lives elsewhere."""
 
-from __future__ import annotations
-
 import contextlib
 import io
+import logging
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from importlib import import_module
 from keyword import iskeyword
 
 import typer
 
+from holmes_fit._support.caches import set_pytensor_flag
 from holmes_fit._support.ctrl_c import is_ctrl_c
 from holmes_fit._support.errors import HolmesFitError, InputError
 from holmes_fit.cli.app import ORDER, app
 from holmes_fit.cli.interrupts import SwallowedCtrlC
-from holmes_fit.cli.libraries import silence_libraries
 from holmes_fit.cli.output import BAD_INPUT, FAILED, FINE, INTERRUPTED, Output, in_one_line
 
 for name in ORDER:
@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if arguments is None:  # a process of its own
         swallowed.watch()
         if not debug:
-            silence_libraries()
+            _silence_libraries()
     _print_whatever_the_terminal_can()
     say = Output(as_json="--json" in given)
     try:
@@ -67,6 +67,20 @@ def _what_happened(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.strerror}: {error.filename!r}" if error.filename else error.strerror
     return f"unexpected error, {type(error).__name__}: {error}. Add --debug to the command to see where."
+
+
+def _silence_libraries() -> None:
+    """Let libraries, which talk to programmers, say nothing but errors, here and in processes that are begun from here.
+
+    Whoever sets ``PYTHONWARNINGS`` or gives ``python -W`` wants to hear them, and does.
+    """
+    if sys.warnoptions:
+        return
+    warnings.simplefilter("ignore")
+    logging.disable(logging.WARNING)
+    os.environ["PYTHONWARNINGS"] = "ignore"
+    # PyTensor is not to look for a C++ compiler, nor to say that it has found none: nothing here is compiled with one.
+    set_pytensor_flag("cxx", "")
 
 
 def _print_whatever_the_terminal_can() -> None:

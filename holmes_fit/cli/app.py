@@ -1,7 +1,5 @@
 """The application to which the commands belong, and what all of them have in common."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import inspect

@@ -1,7 +1,5 @@
 """``holmes-fit check``: what a file holds, and everything that is wrong with it."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

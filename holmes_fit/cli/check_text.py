@@ -1,7 +1,5 @@
 """The result of a check, as text for people and as facts for programs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 import pandas as pd

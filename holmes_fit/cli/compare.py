@@ -1,7 +1,5 @@
 """``holmes-fit compare``: flat or HOLMES, from the lattices of a run."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from holmes_fit._support.progress import progress_bars
@@ -24,10 +22,7 @@ TABLES = ("comparison.csv", "model_probabilities.csv", *FREQUENCIES, "mixture.cs
 def compare(
     run: options.RunFolder,
     models: Annotated[
-        str | None,
-        option(
-            "NAME,...", "The models of the mixture; all that were fitted by default.", complete=options.complete_models
-        ),
+        str | None, option("NAME,...", "The models of the mixture; all that were fitted by default.")
     ] = None,
     by: Annotated[str | None, option("COLUMN", "The covariate whose groups are compared.")] = None,
     *,
@@ -45,7 +40,7 @@ def compare(
     from holmes_fit.groups.comparison.compare import compare as compare_models
     from holmes_fit.groups.comparison.words import in_words
 
-    prior, sampling = options.pooling_of(pooling.preset, pooling.seed, pooling.workers)
+    prior, sampling = pooling.chosen()
     with progress_bars(say.quiet) as begin:
         found = compare_models(
             run,

@@ -1,7 +1,5 @@
 """``holmes-fit import``: raw files of an experiment become one table."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

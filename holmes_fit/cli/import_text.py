@@ -1,7 +1,5 @@
 """What an import did to the files, as text for people and as facts for programs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from holmes_fit.trials.importing.reading import Imported

@@ -1,7 +1,5 @@
 """``holmes-fit init``: a folder for a new study."""
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
 from typing import Annotated

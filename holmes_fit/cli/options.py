@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import holmes_fit as hf
 from holmes_fit._support.errors import Problems
 
 if TYPE_CHECKING:
     from holmes_fit._support.study_files import StudyFolder
     from holmes_fit.groups.pooling.priors import GroupPrior
     from holmes_fit.groups.pooling.sampling import Sampling
-    from holmes_fit.models.registry import Observer
     from holmes_fit.trials.importing.reading import Imported
 
 
@@ -33,9 +33,7 @@ def shipped(folder: StudyFolder) -> Callable[[str], list[str]]:
 
 def complete_model(incomplete: str) -> list[str]:
     """Return the models whose names begin so, for a shell."""
-    from holmes_fit.models.registry import MODELS
-
-    return [name for name in MODELS if name.startswith(incomplete)]
+    return [name for name in hf.MODELS if name.startswith(incomplete)]
 
 
 def complete_models(incomplete: str) -> list[str]:
@@ -44,23 +42,26 @@ def complete_models(incomplete: str) -> list[str]:
     return [f"{before}{comma}{name}" for name in complete_model(last) if name not in before.split(",")]
 
 
+PRESETS, PROTOCOLS = shipped("fitting"), shipped("protocols")
+KNOWN = {"NAME,...": complete_models, "P": PROTOCOLS}  # how values that are called so may go on
+
+
 def option(
     metavar: str, words: str, *names: str, complete: Callable[[str], list[str]] | None = None, show_default: bool = True
 ) -> Any:
     """Return an option with a value, of which a shell knows how it may go on."""
-    return typer.Option(*names, metavar=metavar, help=words, autocompletion=complete, show_default=show_default)
+    known = complete or KNOWN.get(metavar)
+    return typer.Option(*names, metavar=metavar, help=words, autocompletion=known, show_default=show_default)
 
-
-PRESETS, PROTOCOLS = shipped("fitting"), shipped("protocols")
 
 Data = Annotated[
     list[Path], typer.Argument(metavar="DATA", show_default=False, help="A CSV file, several, or a folder of them.")
 ]
 ProtocolName = Annotated[
-    str, option("P", "A shipped protocol, or the path of a TOML.", "--protocol", complete=PROTOCOLS, show_default=False)
+    str, option("P", "A shipped protocol, or the path of a TOML.", "--protocol", show_default=False)
 ]
 Model = Annotated[str, option("NAME", "The model.", complete=complete_model)]
-Models = Annotated[str, option("NAME,...", "The models.", complete=complete_models)]
+Models = Annotated[str, option("NAME,...", "The models.")]
 Participants = Annotated[Path | None, option("FILE", "A CSV with one row a person; joins covariates by subject.")]
 Param = Annotated[list[str] | None, option("NAME=VALUE", "Any other parameter of the model; can be repeated.")]
 Fix = Annotated[list[str] | None, option("NAME=VALUE", "A parameter that is not fitted; can be repeated.")]
@@ -117,11 +118,9 @@ class Filters(Options):
     max_depth: Annotated[int, typer.Option(help="Levels of a tree, at most.")] = 20
     max_branches: Annotated[int, typer.Option(help="Branches at a level, at most.")] = 20
 
-    def observer(self) -> Observer:
+    def observer(self) -> hf.Observer:
         """Return the observer that they describe, who checks them."""
-        from holmes_fit.models.registry import Observer
-
-        return Observer(**asdict(self))
+        return hf.Observer(**asdict(self))
 
 
 @dataclass(frozen=True)
@@ -160,6 +159,21 @@ class Pooling(Options):
     seed: Seed = 0
     workers: Workers = None
 
+    def chosen(self) -> tuple[GroupPrior, Sampling]:
+        """Return what the preset says about groups: their prior, and how they are sampled."""
+        from holmes_fit.groups.pooling.priors import prior_of
+        from holmes_fit.groups.pooling.sampling import sampling_of
+        from holmes_fit.models.registry import check_count
+        from holmes_fit.settings.preset import load_preset
+
+        problems = Problems()
+        check_count("seed", self.seed, problems, least=0)
+        if self.workers is not None:
+            check_count("workers", self.workers, problems)
+        problems.raise_if_any()
+        said = load_preset(self.preset).pooling
+        return prior_of(said), sampling_of(said, self.seed, self.workers)
+
 
 @dataclass(frozen=True)
 class RawFiles(Options):
@@ -173,8 +187,6 @@ class RawFiles(Options):
 
     def read(self, paths: list[Path], kind: str) -> Imported:
         """Import files as the options say."""
-        from holmes_fit.trials.importing.reading import import_files
-
         problems = Problems()
         new_names = list(_pairs(self.rename or (), "--rename", "OLD=NEW", problems))
         for name in {old for old, _ in new_names if [each for each, _ in new_names].count(old) > 1}:
@@ -184,7 +196,7 @@ class RawFiles(Options):
         )
         problems.raise_if_any()
         names = dict(new_names)
-        return import_files(paths, kind, keep=keep, drop=drop, subject=self.subject, rename=names, sheet=self.sheet)
+        return hf.import_files(paths, kind, keep=keep, drop=drop, subject=self.subject, rename=names, sheet=self.sheet)
 
 
 def _values(texts: Sequence[str], option: str, problems: Problems) -> dict[str, list[str]]:
@@ -244,19 +256,3 @@ def _pairs(texts: Sequence[str], option: str, allowed: str, problems: Problems) 
             yield name.strip(), value.strip()
         else:
             problems.add(f"option {option}", text, allowed)
-
-
-def pooling_of(preset: str, seed: int, workers: int | None) -> tuple[GroupPrior, Sampling]:
-    """Return what a preset says about groups: their prior, and how they are sampled."""
-    from holmes_fit.groups.pooling.priors import prior_of
-    from holmes_fit.groups.pooling.sampling import sampling_of
-    from holmes_fit.models.registry import check_count
-    from holmes_fit.settings.preset import load_preset
-
-    problems = Problems()
-    check_count("seed", seed, problems, least=0)
-    if workers is not None:
-        check_count("workers", workers, problems)
-    problems.raise_if_any()
-    said = load_preset(preset).pooling
-    return prior_of(said), sampling_of(said, seed, workers)

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
+import holmes_fit as hf
 from holmes_fit.cli import options
 from holmes_fit.cli.app import command
+from holmes_fit.cli.long_work import LongWork, how_long
 from holmes_fit.cli.options import option
-from holmes_fit.cli.output import Output, rows
+from holmes_fit.cli.output import Output, counted, rows
+
+if TYPE_CHECKING:
+    from holmes_fit.runs.folder import Run
+    from holmes_fit.studies.planning.study import Question
 
 
 @command(
@@ -38,13 +45,9 @@ def plan(
     nothing. Numbers of trials can be added later with the same --out, if those that were there are given again: they
     are not fitted anew. Stopped at any moment, the same command goes on where it was.
     """
-    from holmes_fit.cli.long_work import LongWork
-    from holmes_fit.cli.study_text import plan_beginning
-    from holmes_fit.studies.planning.study import plan as plan_study
-
     preset = effort.chosen() or "default"
     folder = out or _default_folder(protocol, effort.quick)
-    found = plan_study(
+    found = hf.plan(
         protocol,
         _numbers(trials),
         _numbers(subjects),
@@ -53,7 +56,7 @@ def plan(
         people=people,
         preset=preset,
         **asdict(work),
-        progress=LongWork(say, folder, plan_beginning, work),
+        progress=LongWork(say, folder, beginning, work),
     )
     say.found(
         found.summary.rstrip("\n"),
@@ -72,11 +75,27 @@ def _numbers(text: str) -> list[int]:
 
 
 def _default_folder(protocol: str, quick: bool) -> Path:
-    from holmes_fit._support.errors import InputError
-    from holmes_fit.trials.protocols.catalogue import load_protocol
-
     try:
-        name = re.sub(r"[^\w-]+", "_", load_protocol(protocol).name)
-    except InputError:  # which is said with whatever else is wrong
+        name = re.sub(r"[^\w-]+", "_", hf.load_protocol(protocol).name)
+    except hf.InputError:  # which is said with whatever else is wrong
         name = ""
     return Path("runs") / f"plan_{name}{'_quick' if quick else ''}"
+
+
+def beginning(question: Question, run: Run, work: options.Work) -> Iterator[str]:
+    """Say what will be done, and how long it will take."""
+    from holmes_fit.studies.planning.study import missing_of_plan
+    from holmes_fit.studies.recovery.results import size_of
+
+    missing = missing_of_plan(question, run)
+    total = sum(size_of(study.fits) for study in question.studies.values())
+    left = sum(len(keys) for _, keys in missing)
+    yield (
+        f"{counted(question.people, 'person', 'people')} from each of {', '.join(question.models)}, fitted with all of "
+        f"them, at {', '.join(map(str, question.studies))} trials: {counted(total, 'fit')}."
+    )
+    if question.fits.label:
+        yield f"This is {question.fits.label}"
+    if left < total:
+        yield f"{total - left} of {total} are done {'already' if left == 0 else 'and not made anew'}."
+    yield from how_long(missing, work)

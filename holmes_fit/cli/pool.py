@@ -1,7 +1,5 @@
 """``holmes-fit pool``: group distributions, effects of covariates, and individuals under their group."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from holmes_fit._support.progress import progress_bars
@@ -21,9 +19,7 @@ TABLES = ("group.csv", "pooled.csv", "pooling.csv", "pooling_prior.csv")
 )
 def pool(
     run: options.RunFolder,
-    models: Annotated[
-        str | None, option("NAME,...", "Some of the run's models; all by default.", complete=options.complete_models)
-    ] = None,
+    models: Annotated[str | None, option("NAME,...", "Some of the run's models; all by default.")] = None,
     formula: Annotated[
         list[str] | None, option("F", "A parameter's mean by covariates, as 'alpha ~ group'; can be repeated.")
     ] = None,
@@ -45,7 +41,7 @@ def pool(
     from holmes_fit.runs.fitted import fitted_run
     from holmes_fit.runs.folder import read_run
 
-    prior, sampling = options.pooling_of(pooling.preset, pooling.seed, pooling.workers)
+    prior, sampling = pooling.chosen()
     with progress_bars(say.quiet) as begin:
         found = pool_run(
             run,

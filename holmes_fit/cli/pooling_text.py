@@ -1,7 +1,5 @@
 """What ``holmes-fit pool`` and ``holmes-fit compare`` say of chains."""
 
-from __future__ import annotations
-
 
 def unchanged(what: list[str]) -> str:
     """Say that nothing was sampled again."""

@@ -1,12 +1,11 @@
 """``holmes-fit protocols``: which tasks there are, and what they look like."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+import holmes_fit as hf
 from holmes_fit.cli import options
 from holmes_fit.cli.app import app, command, examples, speaking
 from holmes_fit.cli.options import option
@@ -26,9 +25,7 @@ def list_protocols(context: typer.Context, *, say: Output) -> None:
     """List the protocols, unless one is to be shown."""
     if context.invoked_subcommand is not None:
         return
-    from holmes_fit.trials.protocols.catalogue import load_protocol, protocol_names
-
-    titles = {name: load_protocol(name).title for name in protocol_names()}
+    titles = {name: hf.load_protocol(name).title for name in hf.protocol_names()}
     width = max(map(len, titles), default=0)
     say.give("\n".join(f"{name:{width}}  {title}" for name, title in titles.items()))
     say.found(protocols=[{"name": name, "title": title} for name, title in titles.items()])
@@ -52,9 +49,9 @@ def show(
     say: Output,
 ) -> None:
     """Print a protocol, as a TOML that can be edited."""
-    from holmes_fit.trials.protocols.catalogue import load_protocol, protocol_file
+    from holmes_fit.trials.protocols.catalogue import protocol_file
 
-    protocol = load_protocol(name)
+    protocol = hf.load_protocol(name)
     if picture is not None:
         from holmes_fit._support.atomic import check_outputs
         from holmes_fit.reporting.figures.design import PICTURE_SUFFIXES, save_design

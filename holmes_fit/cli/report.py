@@ -1,10 +1,9 @@
 """``holmes-fit report``: a run as a PDF for people."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 
+import holmes_fit as hf
 from holmes_fit._support.errors import plain
 from holmes_fit.cli import options
 from holmes_fit.cli.app import command
@@ -44,12 +43,9 @@ def report(
     """
     from holmes_fit.reporting.run_data import read_data
     from holmes_fit.reporting.sections.summary import headlines
-    from holmes_fit.reporting.writing import report as write_report
 
     chosen = None if pages is None else [name.strip() for name in pages.split(",")]
-    written = write_report(
-        run, out, by=by, pages=chosen, preset=preset, figures=figures, recovery=recovery, force=force
-    )
+    written = hf.report(run, out, by=by, pages=chosen, preset=preset, figures=figures, recovery=recovery, force=force)
     pdfs = [path for path in written if path.suffix == ".pdf"]
     say.wrote(*pdfs)
     if figures is not None:

@@ -1,12 +1,12 @@
 """``holmes-fit simulate``: a cohort with known parameters."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+import holmes_fit as hf
+from holmes_fit._support.atomic import check_outputs
 from holmes_fit._support.progress import progress_bar
 from holmes_fit.cli import options
 from holmes_fit.cli.app import command
@@ -47,8 +47,6 @@ def simulate(
     learning_rate), logitnormal:MEDIAN,SD_OF_THE_LOGIT (lapse, choice_probability), loguniform:LOW,HIGH or
     uniform:LOW,HIGH. With groups, --param GROUP.NAME=VALUE holds for one of them.
     """
-    from holmes_fit._support.atomic import check_outputs
-    from holmes_fit.studies.simulation import simulate as make
     from holmes_fit.studies.simulation import write_simulation
 
     if model is not None and mix is not None:
@@ -59,7 +57,7 @@ def simulate(
     outputs = [out, out.with_suffix(".truth.csv")]
     check_outputs(outputs, force)
     with progress_bar("simulating", say.quiet) as progress:
-        simulation = make(
+        simulation = hf.simulate(
             protocol,
             model or "holmes",
             20 if subjects is None else subjects,

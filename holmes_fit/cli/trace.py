@@ -1,11 +1,12 @@
 """``holmes-fit trace``: a model's predictions for every trial of real or simulated people."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer
 
+import holmes_fit as hf
+from holmes_fit._support.atomic import check_outputs
+from holmes_fit._support.csv_tables import write_table
 from holmes_fit._support.progress import progress_bar
 from holmes_fit.cli import options
 from holmes_fit.cli.app import command
@@ -38,16 +39,12 @@ def trace(
     The CSV has one row for each subject, restart, trial and replicate; p_hat is the probability of outcome 1 that the
     model predicts before it is shown. Use it as a regressor elsewhere.
     """
-    from holmes_fit import read_cohort, trace_cohort
-    from holmes_fit._support.atomic import check_outputs
-    from holmes_fit._support.csv_tables import write_table
-
     check_outputs([out], force)
     given = {name: options.as_number(text) for name, text in values.given(param).items()}
     observer = filters.observer()
-    cohort = read_cohort(data, protocol, participants)
+    cohort = hf.read_cohort(data, protocol, participants)
     with progress_bar("tracing", say.quiet) as progress:
-        traces = trace_cohort(
+        traces = hf.trace_cohort(
             cohort,
             model,
             given,  # type: ignore[arg-type]  # a text that is no number is refused where the parameters are known

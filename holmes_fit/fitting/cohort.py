@@ -1,7 +1,5 @@
 """A cohort fitted into a run folder: every person with every model, over the workers, each result kept as it comes."""
 
-from __future__ import annotations
-
 import atexit
 import json
 import shutil

@@ -1,14 +1,12 @@
 """How long fits will take: a short piece of the real work, timed here, times how much of it there is."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable
 
 from holmes_fit.fitting.lattice.explored import Explored
 from holmes_fit.fitting.lattice.nodes import Node, first_nodes, grid_nodes
 from holmes_fit.fitting.lattice.task import SEARCH, Task
-from holmes_fit.fitting.optimum import FINALISTS, GOALS, SCORE_BATCHES, SELECTION_FACTOR, solve
+from holmes_fit.fitting.optimum import FINALISTS, GOALS, SCORE_BATCHES, SELECTION_FACTOR, Solver
 from holmes_fit.fitting.request import Request
 from holmes_fit.likelihood.traces import Replicates
 from holmes_fit.runs.records import Key
@@ -40,10 +38,10 @@ def _seconds(task: Task, preset: Preset) -> float:
     middle = nodes[len(nodes) // 2]
     _timed(task, middle, replicates)  # compiles, or loads what was compiled before
     explored, filtered, integrated = _timed(task, middle, replicates)
-    position = explored.position(middle)
+    position, solver = explored.position(middle), Solver(task)
     begun = time.perf_counter()
     for goal in GOALS:
-        solve(task, position, task.likelihood(position, Replicates(replicates, SEARCH), explored.lent(position)), goal)
+        solver.solve(position, task.likelihood(position, Replicates(replicates, SEARCH), explored.lent(position)), goal)
     solved = time.perf_counter() - begun - filtered * len(GOALS)
     filters = len(nodes) + _points(task, preset)
     return filtered * filters + integrated * SETS_AND_WHOLE * len(nodes) + max(solved, 0.0) * preset.search.evaluations

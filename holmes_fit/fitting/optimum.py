@@ -5,8 +5,6 @@ All points of a search share their draws. The best of many noisy values is partl
 again on fresh draws, and the winner is scored on yet others: that score is what is reported.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -104,14 +102,56 @@ def score(explored: Explored, point: Point) -> Score:
     )
 
 
+class Solver:
+    """The best response parameters of a person, given traces: the best node of their grid, then uphill from there."""
+
+    def __init__(self, task: Task):
+        self.task = task
+        self._axes = task.space.response
+        self._nodes = ResponseNodes(task)
+        self._priors = [_prior_curve(axis) for axis in self._axes]
+
+    def solve(self, learning: NDArray[np.float64], likelihood: ChoiceLikelihood, goal: Goal) -> Point:
+        """Return the best point with these learning parameters, which the likelihood is at."""
+        offset = 0.0
+        if goal == "map":
+            axes = self.task.space.learning
+            offset = float(sum(axis.log_density(at) for axis, at in zip(axes, learning, strict=True)))
+        if not self._axes:
+            return Point(learning, np.empty(0), likelihood.at(self.task.response(np.empty(0))) + offset)
+
+        def downhill(position: NDArray[np.float64]) -> float:
+            value = likelihood.at(self.task.response(position))
+            if goal == "map":
+                value += sum(float(curve(at)) for curve, at in zip(self._priors, position, strict=True))
+            return -value
+
+        bounds = [(axis.low, axis.high) for axis in self._axes]
+        start = self._best_node(likelihood, goal)
+        end = minimize(downhill, start, method="L-BFGS-B", bounds=bounds, options={"eps": STEP})
+        return Point(learning, np.asarray(end.x), -float(end.fun) + offset)
+
+    def _best_node(self, likelihood: ChoiceLikelihood, goal: Goal) -> NDArray[np.float64]:
+        knots, count = self._nodes.knots, len(self._axes)
+        surface = knots.at_nodes(likelihood.on_grid(*knots.values)).reshape([axis.nodes for axis in self._axes])
+        for number, axis in enumerate(self._axes if goal == "map" else ()):
+            surface = surface + axis.log_weights.reshape([-1 if i == number else 1 for i in range(count)])
+        return node_position(self._axes, np.unravel_index(np.argmax(surface), surface.shape))
+
+
+def _prior_curve(axis: FreeParameter) -> CubicSpline:
+    """Return the log prior of a response parameter, as a curve through many points of it."""
+    knots = np.linspace(axis.low, axis.high, KNOTS)
+    return CubicSpline(knots, axis.log_density(knots))
+
+
 class _Profile:
     """The likelihood as a function of the learning parameters, response parameters solved; each point computed once."""
 
     def __init__(self, explored: Explored):
         self.explored = explored
         self.task = explored.task
-        self.priors = [_prior_curve(axis) for axis in self.task.space.response]
-        self.response = ResponseNodes(self.task)
+        self.solve = Solver(explored.task).solve
         self.points: dict[bytes, dict[Goal, Point]] = {}
 
     @property
@@ -128,58 +168,9 @@ class _Profile:
     def likelihood(self, position: NDArray[np.float64], replicates: Replicates) -> ChoiceLikelihood:
         return self.task.likelihood(position, replicates, self.explored.lent(position))
 
-    def solve(self, position: NDArray[np.float64], likelihood: ChoiceLikelihood, goal: Goal) -> Point:
-        return solve(self.task, position, likelihood, goal, self.response, self.priors)
-
     def known(self, goal: Goal) -> list[Point]:
         """Return all points so far, best first."""
         return sorted((point[goal] for point in self.points.values()), key=lambda point: -point.value)
-
-
-def _prior_curve(axis: FreeParameter) -> CubicSpline:
-    """Return the log prior of a response parameter, as a curve through many points of it."""
-    knots = np.linspace(axis.low, axis.high, KNOTS)
-    return CubicSpline(knots, axis.log_density(knots))
-
-
-def solve(
-    task: Task,
-    learning: NDArray[np.float64],
-    likelihood: ChoiceLikelihood,
-    goal: Goal,
-    response: ResponseNodes | None = None,
-    priors: list[CubicSpline] | None = None,
-) -> Point:
-    """Find the best response parameters, given the traces: the best node of their grid, then uphill from there."""
-    axes = task.space.response
-    curves = [_prior_curve(axis) for axis in axes] if priors is None else priors
-    offset = float(sum(axis.log_density(at) for axis, at in zip(task.space.learning, learning, strict=True)))
-    offset = offset if goal == "map" else 0.0
-    if not axes:
-        return Point(learning, np.empty(0), likelihood.at(task.response(np.empty(0))) + offset)
-
-    def downhill(position: NDArray[np.float64]) -> float:
-        value = likelihood.at(task.response(position))
-        if goal == "map":
-            value += sum(float(curve(at)) for curve, at in zip(curves, position, strict=True))
-        return -value
-
-    start = _best_response(task, likelihood, goal, response or ResponseNodes(task))
-    bounds = [(axis.low, axis.high) for axis in axes]
-    end = minimize(downhill, start, method="L-BFGS-B", bounds=bounds, options={"eps": STEP})
-    return Point(learning, np.asarray(end.x), -float(end.fun) + offset)
-
-
-def _best_response(
-    task: Task, likelihood: ChoiceLikelihood, goal: Goal, response: ResponseNodes
-) -> NDArray[np.float64]:
-    axes = task.space.response
-    surface = response.knots.at_nodes(likelihood.on_grid(*response.knots.values)).reshape([axis.nodes for axis in axes])
-    if goal == "map":
-        for number, axis in enumerate(axes):
-            surface = surface + axis.log_weights.reshape([-1 if i == number else 1 for i in range(len(axes))])
-    node = np.unravel_index(np.argmax(surface), surface.shape)
-    return node_position(axes, node)
 
 
 def _best_nodes(task: Task, posterior: Posterior, count: int) -> list[NDArray[np.float64]]:

@@ -1,15 +1,12 @@
 """One person fitted with one model: lattice, posterior, best points, predictions, and warnings."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from holmes_fit.fitting.lattice.explored import Explored
-from holmes_fit.fitting.lattice.exploring import explore
+from holmes_fit.fitting.lattice.explored import Explored, explore
 from holmes_fit.fitting.lattice.posterior import Posterior, posterior_of
 from holmes_fit.fitting.lattice.task import SCORE, Task, natural
 from holmes_fit.fitting.optimum import Goal, Optimum, Score, find_optima, score

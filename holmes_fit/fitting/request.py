@@ -1,7 +1,5 @@
 """What is to be fitted, checked before any work begins: everyone, with every model, under one preset."""
 
-from __future__ import annotations
-
 import hashlib
 import platform
 import re

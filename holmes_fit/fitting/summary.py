@@ -1,7 +1,5 @@
 """What came of a run, a line a model."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from holmes_fit.fitting.cohort import Fits

@@ -3,8 +3,6 @@
 All rows follow the order of people's names, and of the models as they were asked for.
 """
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack

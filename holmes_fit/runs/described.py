@@ -3,8 +3,6 @@
 ``fit`` writes it into the manifest, as each model describes itself; a run that was made without it has the names alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

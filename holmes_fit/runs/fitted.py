@@ -3,8 +3,6 @@
 What was searched follows from the preset that the manifest has; that a record belongs to it is checked.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -96,7 +94,9 @@ class FittedRun:
     def fits(self, model: str, leave_out: Collection[str] = ()) -> dict[str, Record]:
         """Return the record of everyone but those who are left out, if it is complete and all could be fitted."""
         problems = Problems()
-        self.check_model(model, problems)
+        if model not in self.models:
+            allowed = f"a model of the run: {', '.join(self.models) or 'it has none'}"
+            problems.add("model", model, allowed, nearest(model, self.models))
         records = self.records(model)
         for name in leave_out:
             if records and name not in records:
@@ -110,12 +110,6 @@ class FittedRun:
         kept = _successes(records)
         self._check_lattices(model, kept)
         return kept
-
-    def check_model(self, model: str, problems: Problems) -> None:
-        """Refuse a model that the run does not have."""
-        if model not in self.models:
-            allowed = f"a model of the run: {', '.join(self.models) or 'it has none'}"
-            problems.add("model", model, allowed, nearest(model, self.models))
 
     def _check_complete(self, model: str, records: dict[str, Record | None], problems: Problems) -> None:
         missing = [name for name, record in records.items() if record is None]

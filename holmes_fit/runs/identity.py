@@ -1,7 +1,5 @@
 """What results depend on beside data and settings: the version of the results, and the packages that compute them."""
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import sys

@@ -1,7 +1,5 @@
 """One process at a time: a lock that the operating system releases when the process ends, however it ends."""
 
-from __future__ import annotations
-
 import errno
 import os
 import socket

@@ -1,7 +1,5 @@
 """``manifest.json``: what the results of a run depend on, what else is worth knowing, and which records it needs."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

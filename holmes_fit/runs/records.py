@@ -1,7 +1,5 @@
 """One record: the result of one piece of work, in one NPZ file without pickle, with a digest of all that it holds."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

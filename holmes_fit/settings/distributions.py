@@ -94,13 +94,12 @@ class Distribution:
         # Change of variables: dP/dscale = dP/dhome x (dhome/dvalue) / (dscale/dvalue).
         return np.asarray(at_home + _log_slope(self.home, natural) - _log_slope(scale, natural))
 
-    def reaches(self, low: float, high: float) -> bool:
-        """Say whether it has any mass between two natural bounds."""
-        return self.kind in NORMAL or max(low, self.first) < min(high, self.second)
-
-    def support(self, low: float, high: float) -> tuple[float, float]:
-        """Return between which natural values it has mass, within two bounds that it reaches."""
-        return (low, high) if self.kind in NORMAL else (max(low, self.first), min(high, self.second))
+    def support(self, low: float, high: float) -> tuple[float, float] | None:
+        """Return between which natural values it has mass, within two bounds; nothing if it has none there."""
+        if self.kind in NORMAL:
+            return low, high
+        lowest, highest = max(low, self.first), min(high, self.second)
+        return (lowest, highest) if lowest < highest else None
 
 
 @lru_cache(maxsize=1024)  # SciPy takes long to make one, and every point of a search asks for the same

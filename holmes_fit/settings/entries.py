@@ -98,12 +98,12 @@ class _Entry:
         prior = self._prior(bounded or self.parameter)
         if bounded is None or prior is None:
             return None
-        if not prior.reaches(bounded.low, bounded.high):
+        support = prior.support(bounded.low, bounded.high)  # nothing is searched where the prior has no mass
+        if support is None:
             allowed = f"a prior that has mass from {bounded.low:g} to {bounded.high:g}"
             self._complain("prior", self.settings.prior, allowed, "Set low and high to where the prior has its mass.")
             return None
-        low, high = prior.support(bounded.low, bounded.high)  # nothing is searched where the prior has no mass
-        axis = FreeParameter(_with_bounds(bounded, low, high), prior, self.settings.nodes or NODES)
+        axis = FreeParameter(_with_bounds(bounded, *support), prior, self.settings.nodes or NODES)
         if prior.kind in NORMAL and prior.home == axis.parameter.scale and prior.second < axis.spacing / 2:
             allowed = f"an SD of at least half a cell of the lattice, {axis.spacing / 2:.2g}"
             self._complain("prior", self.settings.prior, allowed, "Take more nodes, closer bounds, or fixed = ...")

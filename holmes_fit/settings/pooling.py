@@ -1,7 +1,5 @@
 """How people are pooled into groups. No fit depends on it, so that it is no part of what identifies a run."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import Field

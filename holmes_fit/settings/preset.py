@@ -1,7 +1,5 @@
 """How fits are run, from a TOML file: the likelihood, the search, and what is known of each parameter beforehand."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any

@@ -1,8 +1,6 @@
 """What is searched when a model is fitted: its free parameters with their bounds, priors and lattices, and the rest."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,8 +11,6 @@ from holmes_fit.models.parameters import Parameter
 from holmes_fit.models.registry import Model
 from holmes_fit.models.responses import response_parameters
 from holmes_fit.settings.distributions import Distribution
-
-Values = Mapping[str, float] | Sequence[float] | NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -106,30 +102,18 @@ class Space:
     def _of_response(self) -> tuple[Parameter, ...]:
         return response_parameters(self.model.predicts_choices)
 
-    def model_values(self, learning: Values) -> dict[str, float]:
-        """Return the natural values of all parameters of the model."""
-        return self._complete(self.model.parameters, self.learning, learning)
+    def model_values(self, free: Mapping[str, float]) -> dict[str, float]:
+        """Return the natural values of all parameters of the model, given the free ones by name."""
+        return self._complete(self.model.parameters, free)
 
-    def response_values(self, response: Values) -> dict[str, float]:
+    def response_values(self, free: Mapping[str, float]) -> dict[str, float]:
         """Return the natural values of all parameters of the response rule, as :meth:`model_values` does."""
-        return self._complete(self._of_response, self.response, response)
+        return self._complete(self._of_response, free)
 
     def values(self, free: Mapping[str, float]) -> dict[str, float]:
         """Return the natural values of all parameters, given the free ones by name."""
         return self.model_values(free) | self.response_values(free)
 
-    def _complete(
-        self, parameters: tuple[Parameter, ...], axes: tuple[FreeParameter, ...], values: Values
-    ) -> dict[str, float]:
-        if not isinstance(values, Mapping):
-            values = dict(zip((axis.name for axis in axes), values, strict=True))
-        known = {**self.fixed, **{axis.name: float(values[axis.name]) for axis in axes}}
-        return {parameter.name: known[self.tied.get(parameter.name, parameter.name)] for parameter in parameters}
-
-    def log_prior(self, positions: ArrayLike) -> NDArray[np.float64]:
-        """Return the log prior density at positions on the scale of search, with the axes of ``free`` last."""
-        at = np.asarray(positions, dtype=np.float64)
-        density = np.zeros(at.shape[:-1])
-        for index, axis in enumerate(self.free):
-            density = density + axis.log_density(at[..., index])
-        return density
+    def _complete(self, parameters: tuple[Parameter, ...], free: Mapping[str, float]) -> dict[str, float]:
+        known = {**self.fixed, **free}
+        return {parameter.name: float(known[self.tied.get(parameter.name, parameter.name)]) for parameter in parameters}

@@ -1,7 +1,5 @@
 """The tables of a preset: what can be said about the likelihood, the search, the posterior and each parameter."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 

@@ -9,14 +9,24 @@ The same is done without each of eight disjoint shares of the filters: what leav
 of the Monte Carlo error.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logsumexp
 
-from holmes_fit.fitting.lattice.nodes import Knots, Lending, Node, ResponseNodes, fill, lending, node_position, shape_of
+from holmes_fit.fitting.lattice.nodes import (
+    Knots,
+    Lending,
+    Node,
+    ResponseNodes,
+    fill,
+    first_nodes,
+    grid_nodes,
+    lending,
+    node_position,
+    shape_of,
+)
 from holmes_fit.fitting.lattice.task import A_NODE, LATTICE, Task, log_prior_mass
 from holmes_fit.likelihood import compiled, laplace
 from holmes_fit.likelihood.answers import halves, log_mean, signs_of
@@ -25,6 +35,10 @@ from holmes_fit.likelihood.traces import Replicates
 
 SHARES = 8  # of the filters, which are left out in turn
 NEGLIGIBLE = 7.0  # nats below the best node, at which nothing need be left out
+
+NARROW = 0.75  # posterior SD, in spacings of the computed nodes, below which the nodes between are needed
+MOST_REFINEMENTS = 30  # nodes between others
+LEAST_MASS = 1e-4  # of a node that is worth computing
 
 EVERYTHING = slice(None)
 
@@ -196,3 +210,49 @@ def _averaged(plain: NDArray[np.float64], lent: Sequence[Lending]) -> NDArray[np
     likelihood = np.exp(plain - highest)
     averaged = np.stack([own.kernel @ likelihood[own.lenders] for own in lent])
     return np.log(np.maximum(averaged, np.finfo(np.float64).tiny)) + highest
+
+
+def explore(task: Task, replicates: int) -> Explored:
+    """Compute a person's likelihood at every second node, and between them where the posterior is narrow.
+
+    Every node has the same number of filters, whatever they show. To give more to those that look good would make the
+    evidence too low: lucky ones would be measured again and unlucky ones not.
+
+    If the likelihood is exact, a node costs little, and all are computed: some models jump from one point to the next.
+    """
+    explored = Explored(task, replicates)
+    if not task.is_noisy:
+        explored.add(grid_nodes([np.arange(length) for length in explored.learning_shape]))
+        return explored
+    explored.add(grid_nodes(first_nodes(explored.learning_shape)))
+    between = _nodes_between(explored)
+    if between:
+        explored.add(between)
+        explored.is_refined = True
+    return explored
+
+
+def _nodes_between(explored: Explored) -> list[Node]:
+    """Return the nodes between others that are worth computing; none unless the posterior is narrow for the spacing."""
+    log_joint = explored.on_lattice(explored.log_likelihood) + log_prior_mass(explored.task.space)
+    mass = np.exp(log_joint - logsumexp(log_joint))
+    on_learning = mass.reshape(*explored.learning_shape, -1).sum(axis=-1)
+    if not _is_narrow(on_learning):
+        return []
+    wanted = on_learning.copy()
+    for node in explored.nodes:
+        wanted[node] = 0.0
+    order = np.argsort(-wanted, axis=None, kind="stable")[:MOST_REFINEMENTS]
+    nodes = [np.unravel_index(place, wanted.shape) for place in order if wanted.flat[place] > LEAST_MASS]
+    return [tuple(int(i) for i in node) for node in nodes]
+
+
+def _is_narrow(on_learning: NDArray[np.float64]) -> bool:
+    """Say whether the SD along an axis is below what the first nodes, two apart, can resolve."""
+    for axis, length in enumerate(on_learning.shape):
+        other = tuple(i for i in range(on_learning.ndim) if i != axis)
+        marginal, place = on_learning.sum(axis=other), np.arange(length)
+        mean = np.sum(marginal * place)
+        if length > 2 and np.sqrt(np.sum(marginal * (place - mean) ** 2)) < 2 * NARROW:
+            return True
+    return False

@@ -4,8 +4,6 @@ The lattice is a grid over the free parameters, the same for everyone who is fit
 parameters costs filter runs; all response parameters come with it, almost free.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, SupportsIndex
 

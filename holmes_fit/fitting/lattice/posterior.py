@@ -5,8 +5,6 @@ out one share of the filters after the other, which is the jackknife (Efron & Ti
 bootstrap", chapter 11). It is an error of the logarithm of the estimate, densities and lending included.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,12 +53,6 @@ def posterior_of(explored: Explored, with_error: bool = True) -> Posterior:
         coarse=coarse,
         of_sets=np.array([each[np.ix_(*coarse)] for each in of_sets]),
     )
-
-
-def mass_of(explored: Explored) -> NDArray[np.float64]:
-    """Return the posterior mass of the nodes alone."""
-    log_joint = explored.on_lattice(explored.log_likelihood) + log_prior_mass(explored.task.space)
-    return np.exp(log_joint - logsumexp(log_joint))
 
 
 def jackknife(whole: float, without: NDArray[np.float64]) -> tuple[float, float]:

@@ -1,7 +1,5 @@
 """What one fit is about: a person, a model, and how its likelihood is computed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Which model describes these people: the mixture, and everything that stands beside it in one table."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,16 +12,11 @@ from numpy.typing import NDArray
 
 from holmes_fit._support.errors import Problems, Quoted, nearest
 from holmes_fit._support.progress import OnBegin, watched_steps
+from holmes_fit.groups.comparison.answers import FittedModel
 from holmes_fit.groups.comparison.groups import groups_of
 from holmes_fit.groups.comparison.omnibus import RandomEffects, frequencies_by_group
 from holmes_fit.groups.comparison.prediction import LeftOut, leave_one_out
-from holmes_fit.groups.comparison.predictive import (
-    check_predictive,
-    draws_digest,
-    individual_draws,
-    predictive_checks,
-    read_draws,
-)
+from holmes_fit.groups.comparison.predictive import draws_digest, individual_draws, predictive_checks
 from holmes_fit.groups.comparison.prior_sensitivity import prior_sensitivity
 from holmes_fit.groups.comparison.tables import (
     checks_table,
@@ -38,7 +31,7 @@ from holmes_fit.groups.pooling.pool import check_enough, pool_people
 from holmes_fit.groups.pooling.priors import GroupPrior
 from holmes_fit.groups.pooling.results import check_group_model, listed, pool, read_pooled, to_arviz
 from holmes_fit.groups.pooling.sampling import Diagnostics, Sampling, counted, diagnose, read_kept
-from holmes_fit.models.registry import find_model
+from holmes_fit.models.registry import check_count, find_model
 from holmes_fit.runs.fitted import fitted_run
 from holmes_fit.runs.folder import HasRun, Run
 
@@ -176,7 +169,9 @@ def compare(
     leave_out = listed("leave_out", leave_out, problems)
     named = None if models is None else listed("models", models, problems)
     check_group_model(prior, sampling, problems)
-    check_predictive(datasets, workers, problems)
+    check_count("datasets", datasets, problems, least=2)
+    if workers is not None:
+        check_count("workers", workers, problems)
     problems.raise_if_any()
     sampling = sampling or Sampling()
     lattices = {name: load_lattices(run, name, leave_out) for name in fitted.models}
@@ -205,15 +200,17 @@ def compare(
         draws = {
             name: individual_draws(posteriors[name]["individuals"])
             if name in posteriors
-            else read_draws(run, name, leave_out)
+            else fitted.draws(name).without(leave_out)
             for name in lattices
         }
         simulated = draws_digest(run, draws, datasets, sampling.seed)
         if kept is not None and kept["posterior"].attrs.get(SIMULATED) == simulated:
             checks, summary = run.read_table("predictive.csv"), run.read_table("predictive_summary.csv")
         else:
-            on_person = begin("simulating the people")
-            checks, summary = predictive_checks(run, draws, datasets, sampling.seed, workers, on_person)
+            fitted_models, on_person = [FittedModel.of(fitted, name) for name in draws], begin("simulating the people")
+            checks, summary = predictive_checks(
+                fitted.cohort, fitted_models, draws, datasets, sampling.seed, workers, on_person
+            )
         mixture.idata["posterior"].attrs[SIMULATED] = simulated
     fits = run.read_table("models.csv")
     found = Comparison(
@@ -254,7 +251,7 @@ def _posterior(
 def shares_of(mixture: Mixture, groups: tuple[str, ...] = (), group_of: NDArray[np.intp] | None = None) -> Frequencies:
     """Return how frequent the models of a mixture are, over everyone and by group."""
     rng = np.random.default_rng([20, len(mixture.frequency)])
-    everyone = mixture.frequency[:, 0]
+    everyone = mixture.frequency
     of_person = np.zeros(len(mixture.subjects), dtype=np.intp) if group_of is None else group_of
     found = RandomEffects.of(mixture.imputed, everyone, rng)
     by_group = np.empty((len(everyone), 0, everyone.shape[1]))

@@ -1,7 +1,5 @@
 """The groups of people whose frequencies of models are compared."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Leave-one-subject-out: how well a group predicts the choices of someone who was not in it."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import dataclass
 

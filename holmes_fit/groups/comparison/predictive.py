@@ -6,13 +6,11 @@ about the group is in the bands. What the simulated cohorts have in common is wh
 outside, the model misses something, however well it does against other models.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib.metadata import version
 
 import numpy as np
@@ -20,15 +18,13 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from holmes_fit._support.errors import HolmesFitError, InputError, Problem, Problems, plain
+from holmes_fit._support.errors import HolmesFitError, plain
 from holmes_fit._support.progress import OnProgress
 from holmes_fit.groups.comparison.answers import Answering, Counts, FittedModel, count_answers
 from holmes_fit.groups.comparison.predictive_cells import MEASURES, Cell, Cells, make_cells, targets
-from holmes_fit.models.registry import check_count
-from holmes_fit.runs.fitted import FittedRun
 from holmes_fit.runs.folder import Run
 from holmes_fit.runs.knowledge import PeopleDraws
-from holmes_fit.runs.schema import of
+from holmes_fit.runs.schema import frame, ordered
 from holmes_fit.runs.workers.pool import Failure
 from holmes_fit.runs.workers.processes import usable_cores
 from holmes_fit.runs.workers.tasks import do_all
@@ -38,19 +34,11 @@ from holmes_fit.trials.summaries import EVERYONE, default_group
 
 INTERVAL = (0.025, 0.975)
 WORTH_A_PROCESS = 30  # people and models; fewer are simulated before a process has started
-COLUMNS = of("predictive.csv").columns
-SUMMARY = of("predictive_summary.csv").columns
-
-
-def check_predictive(datasets: int, workers: int | None, problems: Problems) -> None:
-    """Refuse a number of data sets or workers that is none."""
-    check_count("datasets", datasets, problems, least=2)
-    if workers is not None:
-        check_count("workers", workers, problems)
 
 
 def predictive_checks(
-    run: Run,
+    cohort: Cohort,
+    models: Sequence[FittedModel],
     draws: Mapping[str, PeopleDraws],
     datasets: int = 100,
     seed: int = 0,
@@ -72,27 +60,6 @@ def predictive_checks(
     The parameters have seen the answers, so that p-values are conservative: around .5 more often than they should
     be under a true model. A small one still means what it says.
     """
-    problems = Problems()
-    check_predictive(datasets, workers, problems)
-    check_count("seed", seed, problems, least=0)
-    fitted = FittedRun(run)
-    for name in draws:
-        fitted.check_model(name, problems)
-    problems.raise_if_any()
-    models = [FittedModel.of(fitted, name) for name in draws]
-    return check_cohort(fitted.cohort, models, draws, datasets, seed, workers, progress)
-
-
-def check_cohort(
-    cohort: Cohort,
-    models: Sequence[FittedModel],
-    draws: Mapping[str, PeopleDraws],
-    datasets: int = 100,
-    seed: int = 0,
-    workers: int | None = None,
-    progress: OnProgress | None = None,
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Do the same for a cohort that need not be in a run folder. See :func:`predictive_checks`."""
     cells = make_cells(cohort)
     groups = _groups(cohort)
     keys = [(model, subject) for model in models for subject in draws[model.name].subjects]
@@ -117,22 +84,18 @@ def check_cohort(
         for model in models
         for group in order
         if (model.name, group) in sums
-        for curve in _curves(model.name, group, sums[model.name, group], cells.cells)
+        for curve in _held_against({"model": model.name, "group": group}, sums[model.name, group], cells.cells)
     ]
-    tables = [pd.DataFrame(columns=list(COLUMNS))] if not curves else [curve.table() for curve in curves]
-    checks = pd.concat(tables, ignore_index=True)[list(COLUMNS)]
-    return checks, pd.DataFrame([curve.summary() for curve in curves], columns=list(SUMMARY))
+    tables = [table for table, _ in curves] or [frame("predictive.csv", [])]
+    checks = ordered("predictive.csv", pd.concat(tables, ignore_index=True))
+    return checks, frame("predictive_summary.csv", (summary for _, summary in curves))
 
 
 def _groups(cohort: Cohort) -> dict[str, tuple[str, ...]]:
     """Return the groups of each person: everyone, and their own where it is known."""
-    subjects = cohort.subjects["subject"].astype(str)
-    by = default_group(cohort)
-    own = pd.Series(np.nan, index=subjects.index, dtype=object) if by is None else cohort.subjects[by].astype(object)
-    return {
-        subject: (EVERYONE,) if pd.isna(group) else (EVERYONE, str(group))
-        for subject, group in zip(subjects, own, strict=True)
-    }
+    people, by = cohort.subjects.set_index("subject"), default_group(cohort)
+    own = {} if by is None else {str(name): (str(group),) for name, group in people[by].dropna().items()}
+    return {name: (EVERYONE, *own.get(name, ())) for name in map(str, people.index)}
 
 
 def _all_work(
@@ -171,23 +134,6 @@ def draws_digest(run: Run, draws: Mapping[str, PeopleDraws], datasets: int, seed
     return found.hexdigest()
 
 
-def read_draws(run: Run, model: str, leave_out: Collection[str] = ()) -> PeopleDraws:
-    """Read draws of people: under their group if the run was pooled, otherwise each under the fitting prior.
-
-    Those who could not be fitted, or were not pooled, are left out anyway.
-    """
-    path = run.path(f"pool_{model}.nc")
-    if path.exists():
-        with xr.open_dataset(path, group="individuals", engine="h5netcdf") as data:
-            found = individual_draws(data)
-    else:
-        found = FittedRun(run).draws(model)
-    found = found.without(leave_out)
-    if not found.subjects:
-        raise InputError([Problem(f"model {model}", "nobody", "at least one person who was fitted")])
-    return found
-
-
 def individual_draws(data: xr.Dataset) -> PeopleDraws:
     """Return the draws of people in the group ``individuals`` of what was pooled."""
     values = data["value"].transpose("subject", "sample", "parameter")
@@ -195,62 +141,39 @@ def individual_draws(data: xr.Dataset) -> PeopleDraws:
     return PeopleDraws(subjects, parameters, values.to_numpy())
 
 
-@dataclass(frozen=True)
-class _Curves:
-    """All bins of one model, group and measure that have answers: how many, and shares of those that count."""
-
-    model: str
-    group: str
-    measure: str
-    cells: tuple[Cell, ...]
-    answers: NDArray[np.int64]
-    observed: NDArray[np.float64]  # bins
-    simulated: NDArray[np.float64]  # bins x datasets
-
-    def table(self) -> pd.DataFrame:
-        lower, upper = np.quantile(self.simulated, INTERVAL, axis=1)
-        return pd.DataFrame([asdict(cell) for cell in self.cells]).assign(
-            model=self.model,
-            group=self.group,
-            measure=self.measure,
-            n_answers=self.answers,
-            observed=self.observed,
-            simulated=self.simulated.mean(axis=1),
-            lower=lower,
-            upper=upper,
-            p_value=two_sided(self.observed, self.simulated),
-        )
-
-    def summary(self) -> dict[str, object]:
-        by_condition = any(cell.condition for cell in self.cells)
-        chosen = [cell.by == TRIAL and bool(cell.condition) == by_condition for cell in self.cells]
-        observed, simulated = self.observed[chosen], self.simulated[chosen]
-        lower, upper = np.quantile(simulated, INTERVAL, axis=1)
-        return {
-            "model": self.model,
-            "group": self.group,
-            "measure": self.measure,
-            "n_bins": len(observed),
-            "rmse": float(np.sqrt(np.mean((observed - simulated.mean(axis=1)) ** 2))),
-            "share_inside": float(np.mean((lower <= observed) & (observed <= upper))),
-            "p_value": distance_p_value(observed, simulated),
-        }
-
-
-def _curves(model: str, group: str, counts: Counts, cells: tuple[Cell, ...]) -> Iterator[_Curves]:
+def _held_against(
+    about: Mapping[str, str], counts: Counts, cells: Sequence[Cell]
+) -> Iterator[tuple[pd.DataFrame, dict[str, object]]]:
+    """Give, for each measure, a row for each bin that has answers, and what sums its learning curve up."""
     for number, measure in enumerate(MEASURES):
-        answers = counts.answers[number]
-        kept = np.flatnonzero(answers)
+        kept = np.flatnonzero(counts.answers[number])
         if not len(kept):
             continue
-        yield _Curves(
-            model,
-            group,
-            measure,
-            tuple(cells[at] for at in kept),
-            answers[kept],
-            counts.observed[number, kept] / answers[kept],
-            counts.simulated[number, kept] / answers[kept, None],
+        answers, bins = counts.answers[number, kept], [cells[at] for at in kept.tolist()]
+        observed, simulated = counts.observed[number, kept] / answers, counts.simulated[number, kept] / answers[:, None]
+        lower, upper = np.quantile(simulated, INTERVAL, axis=1)
+        mean, own = simulated.mean(axis=1), {**about, "measure": measure}
+        table = pd.DataFrame([asdict(each) for each in bins]).assign(
+            **own,
+            n_answers=answers,
+            observed=observed,
+            simulated=mean,
+            lower=lower,
+            upper=upper,
+            p_value=two_sided(observed, simulated),
+        )
+        by_condition = any(each.condition for each in bins)
+        curve = [each.by == TRIAL and bool(each.condition) == by_condition for each in bins]
+        inside = (lower <= observed) & (observed <= upper)
+        yield (
+            table,
+            {
+                **own,
+                "n_bins": sum(curve),
+                "rmse": float(np.sqrt(np.mean((observed - mean)[curve] ** 2))),
+                "share_inside": float(np.mean(inside[curve])),
+                "p_value": distance_p_value(observed[curve], simulated[curve]),
+            },
         )
 
 

@@ -1,7 +1,5 @@
 """Which answers are scored together: parts of the learning sequence, blocks, phases and conditions."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

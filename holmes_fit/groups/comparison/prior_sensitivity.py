@@ -7,8 +7,6 @@ model selection from the evidences of single people; a group model, which learns
 spread, is what the mixture has.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -20,10 +18,9 @@ from scipy.special import logsumexp
 from holmes_fit._support.numbers import share
 from holmes_fit.groups.comparison.omnibus import random_effects
 from holmes_fit.groups.pooling.lattices import Lattices
-from holmes_fit.runs.schema import of
+from holmes_fit.runs.schema import frame
 
 WIDTHS = (0.5, 1.0, 2.0)
-COLUMNS = of("prior_sensitivity.csv").columns
 
 
 def evidence_under(lattices: Lattices, width: float) -> NDArray[np.float64]:
@@ -52,7 +49,7 @@ def prior_sensitivity(lattices: Sequence[Lattices]) -> pd.DataFrame:
             about = (each.model, width, total[number], error, total[number] - total.max())
             frequency = found.frequency[:, number].mean()
             rows.append((*about, frequency, lower[number], upper[number], found.protected[number]))
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+    return frame("prior_sensitivity.csv", rows)
 
 
 def sensitivity_in_words(table: pd.DataFrame) -> str:

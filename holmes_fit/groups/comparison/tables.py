@@ -15,11 +15,11 @@ from holmes_fit.groups.comparison.prediction import error_of_sum
 from holmes_fit.groups.pooling.mixture import LEAST_EFFECTIVE
 from holmes_fit.models.registry import baselines
 from holmes_fit.runs.knowledge import summary
+from holmes_fit.runs.schema import frame
+from holmes_fit.trials.summaries import EVERYONE
 
 if TYPE_CHECKING:
     from holmes_fit.groups.comparison.compare import Comparison
-
-EVERYONE = "everyone"
 
 
 def models_table(found: Comparison) -> pd.DataFrame:
@@ -119,15 +119,13 @@ def _frequency_rows(
 
 def difference_table(found: Comparison) -> pd.DataFrame:
     """Return a row for each model and pair of groups: how much more frequent the model is in the first."""
-    columns = ["model", "above", "below", "mean", "lower", "median", "upper", "probability_above_0"]
     rows = []
     for number, model in enumerate(found.mixture.models):
         for below, above in combinations(range(len(found.shares.groups)), 2):
             share = found.shares.by_group[:, above, number] - found.shares.by_group[:, below, number]
-            lower, median, upper = np.quantile(share, (0.025, 0.5, 0.975))
-            names = found.shares.groups[above], found.shares.groups[below]
-            rows.append((model, *names, share.mean(), lower, median, upper, np.mean(share > 0)))
-    return pd.DataFrame(rows, columns=columns)
+            names = {"above": found.shares.groups[above], "below": found.shares.groups[below]}
+            rows.append({"model": model, **names, **summary(share), "probability_above_0": np.mean(share > 0)})
+    return frame("frequency_differences.csv", rows)
 
 
 def checks_table(found: Comparison) -> pd.DataFrame:
@@ -149,4 +147,4 @@ def checks_table(found: Comparison) -> pd.DataFrame:
         ("omnibus_risk", found.shares.risk, "probability that all models are equally frequent"),
     ]
     rows += [("warning", "", text) for text in found.warnings]
-    return pd.DataFrame(rows, columns=["quantity", "value", "explanation"])
+    return frame("mixture.csv", rows)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from holmes_fit._support.numbers import p_value
-from holmes_fit.runs.schema import of
+from holmes_fit.runs.schema import frame
 from holmes_fit.trials.cohorts import Cohort
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ INTERCEPT = "Intercept"
 OUTCOME = "correct"
 SURE = 12.0  # log odds; beyond, an estimate grows as long as it is searched for
 LEAST_FREEDOM = 2  # people beyond the coefficients
-COLUMNS = of("behaviour.csv").columns
 NUMBERS = ("estimate", "standard_error", "lower", "upper", "p")
 
 
@@ -48,7 +47,7 @@ def regress_behaviour(cohort: Cohort, formulas: Sequence[str], subjects: Sequenc
     designs = make_designs(formulas, cohort.subjects, subjects, parameters)
     sides = {" ".join(design.formula.partition("~")[2].split()): design for design in designs.values()}
     rows = [row for side, design in sides.items() for row in _rows(side, design, answers, subjects)]
-    return pd.DataFrame(rows, columns=list(COLUMNS)).fillna({"warning": ""})
+    return frame("behaviour.csv", rows).fillna({"warning": ""})
 
 
 def right_answers(cohort: Cohort, subjects: Sequence[str]) -> pd.DataFrame:

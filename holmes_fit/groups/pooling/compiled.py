@@ -1,7 +1,8 @@
 """The log-density of group models and its slopes, compiled: what NUTS walks on.
 
 It is that of the PyMC model in ``model``, on the same unconstrained scales and up to a constant: a mixture of groups,
-one for each latent-cause model, or a single group, which is a mixture of one.
+one for each latent-cause model, or a single group, which is a mixture of one. The frequencies of the models have a
+Dirichlet prior under which all are equally likely.
 
 Everyone's likelihood under a group is a sum over all nodes of the lattice, at every step of NUTS. Nearly all of the
 time goes into reading the lattices from memory. So the sums that the slopes need are taken in the same pass, while a
@@ -12,15 +13,15 @@ whose mean depends on the person are all on the left. Nothing here is compiled f
 nodes or people, so that it is compiled once for all group models, and kept beside the particle filter.
 """
 
-from __future__ import annotations
-
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
-from holmes_fit.groups.pooling.arrays import Work
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 LEAST = float(np.finfo(np.float32).tiny)  # below this, relative to the highest, a sum in single precision can be zero
 
@@ -28,6 +29,56 @@ LEAST = float(np.finfo(np.float32).tiny)  # below this, relative to the highest,
 # Python into every function, with as many arrays as these are given: only the last one has it.
 _inner: Any = partial(njit, cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 compiled: Any = _inner(error_model="numpy")
+
+
+class Grid(NamedTuple):
+    """All axes of the merged lattices of all models, one after another, in each model those on the left first."""
+
+    positions: Floats  # of all nodes as they were fitted
+    first_node: Integers  # where an axis begins among the nodes, and among the merged cells; and the end of the last
+    first_cell: Integers
+    cell_of: Integers  # the merged cell of each node
+    lost_variance: Floats  # by axis; see ``MergedAxis``
+    first_axis: Integers  # where a model begins among the axes; and the end of the last
+    n_left: Integers  # by model, how many axes are on the left
+    # Where a model begins among the rows, and among the columns, of the lattices of all models; and the end of the last
+    first_row: Integers
+    first_column: Integers
+
+
+class Scaled(NamedTuple):
+    """A group prior on the scales of search: an entry for each parameter of a model, or for each axis of all models."""
+
+    mean: Floats
+    mean_sd: Floats
+    lowest_mean: Floats
+    highest_mean: Floats
+    log_excess: Floats
+    log_excess_sd: Floats
+    least_spread: Floats
+    effect_sd: Floats  # of each of the effects on its mean
+
+
+class People(NamedTuple):
+    """The people."""
+
+    # The lattices of all models, people x rows x columns each, relative to everyone's highest
+    likelihood: NDArray[np.float32]
+    first_value: Integers  # where a model begins in ``likelihood``; and the end of the last
+    highest: Floats  # models x people, the highest log-likelihood of each person
+    columns: Floats  # people x effects: what the means of some axes depend on, and which axes
+    axis_of_effect: Integers
+
+
+class Work(NamedTuple):
+    """What is found on the way to the density, and needed again on the way back to its slopes."""
+
+    shares: Floats  # weights of all nodes, and of all merged cells: a row for each person, or one for all
+    cells: Floats
+    total: Floats  # models x people: the sum over the lattice, relative to the highest
+    # Sums over columns, by row, and over rows, by column: those of all people, model after model
+    over_right: NDArray[np.float32]
+    over_left: NDArray[np.float32]
 
 
 @compiled
@@ -161,17 +212,17 @@ def _in_single_precision(values):
 def backward(grid, model, centres, spread, work, counts, by_mean, by_spread):
     """Add the slopes of the group of one model to those by everyone's mean (or that of all), and by the spread.
 
-    ``forward`` has filled ``work``; ``counts`` (models x people) says how much each log-likelihood counts.
+    ``forward`` has filled ``work``; ``counts`` (people x models) says how much each log-likelihood counts.
     """
     first, last = grid.first_axis[model], grid.first_axis[model + 1]
-    middle, people = first + grid.n_left[model], counts.shape[1]
+    middle, people = first + grid.n_left[model], len(counts)
     rows, columns = sides(grid, model)
     first_row, first_column = people * grid.first_row[model], people * grid.first_column[model]
     by_cell = np.zeros(work.cells.shape)
     by_right, by_left = np.zeros(columns), np.zeros(rows)
     for person in range(people):
         total = work.total[model, person]
-        relative = counts[model, person] / total if total > LEAST else 0.0
+        relative = counts[person, model] / total if total > LEAST else 0.0
         for column in range(columns):
             by_right[column] += relative * work.over_left[first_column + person * columns + column]
         for row in range(rows):
@@ -187,67 +238,67 @@ def backward(grid, model, centres, spread, work, counts, by_mean, by_spread):
 
 
 @compiled
-def log_frequencies(point, n_groups, n_models):
-    """Return the logarithms of frequencies (groups x models) from free numbers, one less a group."""
-    found = np.empty((n_groups, n_models))
-    for group in range(n_groups):
-        last = 0.0
-        for model in range(n_models - 1):
-            found[group, model] = point[group * (n_models - 1) + model]
-            last += found[group, model]
-        found[group, n_models - 1] = -last
-        highest, total = -np.inf, 0.0
-        for model in range(n_models):
-            highest = max(highest, found[group, model])
-        for model in range(n_models):
-            total += np.exp(found[group, model] - highest)
-        for model in range(n_models):
-            found[group, model] -= highest + np.log(total)
+def shares_of(logs, shares):
+    """Put shares in proportion to exponentials aside, and return the logarithm of the sum of these."""
+    highest, total = -np.inf, 0.0
+    for each in range(len(logs)):
+        highest = max(highest, logs[each])
+    for each in range(len(logs)):
+        shares[each] = np.exp(logs[each] - highest)
+        total += shares[each]
+    for each in range(len(logs)):
+        shares[each] /= total
+    return highest + np.log(total)
+
+
+@compiled
+def log_frequencies(free):
+    """Return the logarithms of the frequencies of models, from free numbers: one less than there are models."""
+    n_models, last = len(free) + 1, 0.0
+    found = np.empty(n_models)
+    for model in range(n_models - 1):
+        found[model] = free[model]
+        last += found[model]
+    found[n_models - 1] = -last
+    log_sum = shares_of(found, np.empty(n_models))
+    for model in range(n_models):
+        found[model] -= log_sum
     return found
 
 
 @compiled
-def follow(log_frequency, group_of, log_likelihood, chances):
-    """Return the log-likelihood of a mixture, and put the chances of each model to be a person's (x people) aside."""
+def follow(log_frequency, log_likelihood, chances):
+    """Return the log-likelihood of a mixture, and put the chances (people x models) of models to be theirs aside."""
     value = 0.0
     n_models, n_people = log_likelihood.shape
+    own = np.empty(n_models)
     for person in range(n_people):
-        own = log_frequency[group_of[person]]
-        highest, total = -np.inf, 0.0
         for model in range(n_models):
-            highest = max(highest, own[model] + log_likelihood[model, person])
-        for model in range(n_models):
-            chances[model, person] = np.exp(own[model] + log_likelihood[model, person] - highest)
-            total += chances[model, person]
-        for model in range(n_models):
-            chances[model, person] /= total
-        value += highest + np.log(total)
+            own[model] = log_frequency[model] + log_likelihood[model, person]
+        value += shares_of(own, chances[person])
     return value
 
 
 @compiled
-def slopes_of_frequencies(log_frequency, concentration, group_of, chances, slope):
+def slopes_of_frequencies(log_frequency, chances, slope):
     """Put the slopes by the free numbers of the frequencies aside."""
-    n_groups, n_models = log_frequency.shape
-    by_frequency = np.full((n_groups, n_models), concentration)
-    for person in range(len(group_of)):
+    n_people, n_models = chances.shape
+    by_frequency, total = np.ones(n_models), 0.0
+    for person in range(n_people):
         for model in range(n_models):
-            by_frequency[group_of[person], model] += chances[model, person]
-    for group in range(n_groups):
-        own, total = by_frequency[group], 0.0
-        for model in range(n_models):
-            total += own[model]
-        for model in range(n_models):
-            own[model] -= np.exp(log_frequency[group, model]) * total
-        for model in range(n_models - 1):
-            slope[group * (n_models - 1) + model] = own[model] - own[n_models - 1]
+            by_frequency[model] += chances[person, model]
+    for model in range(n_models):
+        total += by_frequency[model]
+    for model in range(n_models):
+        by_frequency[model] -= np.exp(log_frequency[model]) * total
+    for model in range(n_models - 1):
+        slope[model] = by_frequency[model] - by_frequency[n_models - 1]
 
 
 @compiled
 def centres_of(mean, effects, people):
     """Return the means by axis: a row for each person if there are effects, or one for all."""
-    n_people = len(people.group_of)
-    centres = np.empty((n_people if len(effects) else 1, len(mean)))
+    centres = np.empty((len(people.columns) if len(effects) else 1, len(mean)))
     for row in range(len(centres)):
         for axis in range(len(mean)):
             centres[row, axis] = mean[axis]
@@ -276,7 +327,7 @@ def slopes_of_effects(priors, people, effects, by_mean, slope):
         by_effect = 0.0
         for person in range(len(by_mean)):
             by_effect += by_mean[person, people.axis_of_effect[number]] * people.columns[person, number]
-        slope[number] = by_effect - effects[number] / priors.effect_sd[number] ** 2
+        slope[number] = by_effect - effects[number] / priors.effect_sd[people.axis_of_effect[number]] ** 2
 
 
 @compiled
@@ -305,11 +356,11 @@ def slopes_of_group(priors, share, mean, spread, log_excess, by_mean, by_spread,
 def log_density(point, grid, priors, people):
     """Return the log-density at a point, and its slopes.
 
-    The point has, one after another, free numbers for the frequencies of each group (none if there is one model), the
-    means of all axes as log odds between their bounds, the logarithms of their excess spreads, and the effects.
+    The point has, one after another, free numbers for the frequencies (none if there is one model), the means of all
+    axes as log odds between their bounds, the logarithms of their excess spreads, and the effects.
     """
     n_models, n_people = people.highest.shape
-    n_axes, n_free = len(priors.mean), people.n_groups * (n_models - 1)
+    n_axes, n_free = len(priors.mean), n_models - 1
     odds, log_excess, effects = point[n_free:], point[n_free + n_axes :], point[n_free + 2 * n_axes :]
     share, mean, spread = np.empty(n_axes), np.empty(n_axes), np.empty(n_axes)
     for axis in range(n_axes):
@@ -319,23 +370,22 @@ def log_density(point, grid, priors, people):
 
     centres = centres_of(mean, effects, people)
     work = empty_work(grid, people, len(centres))
-    log_likelihood, chances = np.empty((n_models, n_people)), np.empty((n_models, n_people))
+    log_likelihood, chances = np.empty((n_models, n_people)), np.empty((n_people, n_models))
     for model in range(n_models):
         forward(grid, people, model, centres, spread, log_likelihood, work)
-    log_frequency = log_frequencies(point, people.n_groups, n_models)
-    value = follow(log_frequency, people.group_of, log_likelihood, chances)
+    log_frequency = log_frequencies(point[:n_free])
+    value = follow(log_frequency, log_likelihood, chances)
     by_mean, by_spread = np.zeros(centres.shape), np.zeros(n_axes)
     for model in range(n_models):
         backward(grid, model, centres, spread, work, chances, by_mean, by_spread)
 
     slope = np.empty(len(point))
-    slopes_of_frequencies(log_frequency, priors.concentration, people.group_of, chances, slope)
+    slopes_of_frequencies(log_frequency, chances, slope)
     slopes_of_effects(priors, people, effects, by_mean, slope[n_free + 2 * n_axes :])
     log_prior = slopes_of_group(priors, share, mean, spread, log_excess, by_mean, by_spread, slope[n_free:])
     logs, squares = 0.0, 0.0
-    for group in range(people.n_groups if n_models > 1 else 0):
-        for model in range(n_models):
-            logs += log_frequency[group, model]
+    for model in range(n_models):
+        logs += log_frequency[model]
     for number in range(len(effects)):
-        squares += (effects[number] / priors.effect_sd[number]) ** 2
-    return value + priors.concentration * logs + log_prior - 0.5 * squares, slope
+        squares += (effects[number] / priors.effect_sd[people.axis_of_effect[number]]) ** 2
+    return value + logs + log_prior - 0.5 * squares, slope

@@ -1,7 +1,5 @@
 """Formulas such as ``alpha ~ group + age``: from covariates to the columns that a group's means depend on."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

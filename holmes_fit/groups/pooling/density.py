@@ -14,16 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
-from holmes_fit.groups.pooling.arrays import Grid, People, Priors
+from holmes_fit.groups.pooling.compiled import Grid, People, Scaled
 from holmes_fit.groups.pooling.draws import Designs, GroupDraws
 from holmes_fit.groups.pooling.lattices import Lattices, MergedLattices, merge
 from holmes_fit.groups.pooling.native import Memory, value_and_slopes
-from holmes_fit.groups.pooling.priors import GroupPrior, Scaled, scaled
+from holmes_fit.groups.pooling.priors import GroupPrior, scaled
+from holmes_fit.trials.summaries import EVERYONE
 
 if TYPE_CHECKING:
     from holmes_fit.groups.pooling.covariates import Design
-
-EVERYONE = "everyone"
 
 
 @dataclass(frozen=True)
@@ -112,13 +111,6 @@ class Density:
     """The log-density of a group, or of a mixture of several models, over unconstrained numbers."""
 
     terms: Sequence[GroupTerm]  # a part for each model
-    groups: Sequence[str]  # the groups of people whose frequencies of models are their own, and everyone's group
-    group_of: NDArray[np.intp]
-    concentration: float = 1.0  # of the Dirichlet prior of the frequencies
-
-    @classmethod
-    def of_group(cls, term: GroupTerm) -> Density:
-        return cls([term], (EVERYONE,), np.zeros(len(term.merged.highest), dtype=np.intp))
 
     def __call__(self, point: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         """Return the log-density, up to a constant, and its slopes."""
@@ -126,7 +118,7 @@ class Density:
 
     def new_memory(self) -> Memory:
         """Return all of it where compiled code finds it, no steps made yet."""
-        return Memory(self._grid, self._priors, self._people)
+        return Memory(self._grid, self._prior, self._people)
 
     @cached_property
     def _memory(self) -> Memory:
@@ -136,40 +128,40 @@ class Density:
     def digest(self) -> str:
         """What tells this group model from others: a SHA-256 of all that it holds."""
         found = hashlib.sha256(json.dumps([self.coords, [term.lattices.digest for term in self.terms]]).encode())
-        for part in (*self._grid, *self._priors, *self._people):
+        for part in (*self._grid, *self._prior, *self._people):
             found.update(np.ascontiguousarray(part).tobytes())
         return found.hexdigest()
 
     @cached_property
     def middle(self) -> NDArray[np.float64]:
         """The middle of the prior, where chains begin, give or take."""
-        prior = self._priors
+        prior = self._prior
         below, above = prior.mean - prior.lowest_mean, prior.highest_mean - prior.mean
-        odds = np.log(below) - np.log(above)
-        return np.concatenate([np.zeros(self._n_free), odds, prior.log_excess, np.zeros(len(prior.effect_sd))])
+        odds, n_effects = np.log(below) - np.log(above), len(self._people.axis_of_effect)
+        return np.concatenate([np.zeros(len(self.terms) - 1), odds, prior.log_excess, np.zeros(n_effects)])
 
     @property
     def coords(self) -> dict[str, Sequence[str]]:
         found: dict[str, Sequence[str]] = {}
-        if self._is_mixture:
-            found |= {"group": self.groups, "model": [term.lattices.model for term in self.terms]}
+        if len(self.terms) > 1:
+            found = {"group": (EVERYONE,), "model": [term.lattices.model for term in self.terms]}
         return found | {name: labels for term in self.terms for name, labels in term.coords.items()}
 
     @property
     def dims(self) -> dict[str, list[str]]:
-        found = {"frequency": ["group", "model"]} if self._is_mixture else {}
+        found = {"frequency": ["group", "model"]} if len(self.terms) > 1 else {}
         return found | {name: dims for term in self.terms for name, dims in term.dims.items()}
 
     def variables(self, points: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
         """Return the variables of the model by name, from points (... x numbers)."""
-        prior, n_axes = self._priors, len(self._priors.mean)
-        free, odds, log_excess, effects = np.split(points, self._n_free + np.array([0, n_axes, 2 * n_axes]), axis=-1)
+        prior, n_axes, n_free = self._prior, len(self._prior.mean), len(self.terms) - 1
+        free, odds, log_excess, effects = np.split(points, n_free + np.array([0, n_axes, 2 * n_axes]), axis=-1)
         mean = prior.lowest_mean + (prior.highest_mean - prior.lowest_mean) * expit(odds)
         spread = np.sqrt(prior.least_spread**2 + np.exp(2 * log_excess))
         found = {}
-        if self._is_mixture:
-            by_group = free.reshape(*free.shape[:-1], len(self.groups), len(self.terms) - 1)
-            found["frequency"] = softmax(np.append(by_group, -by_group.sum(axis=-1, keepdims=True), axis=-1), axis=-1)
+        if n_free:
+            everyone = np.append(free, -free.sum(axis=-1, keepdims=True), axis=-1)[..., None, :]
+            found["frequency"] = softmax(everyone, axis=-1)
         first_axis, first_effect = 0, 0
         for term in self.terms:
             where = first_axis + np.argsort(term.order)
@@ -182,14 +174,6 @@ class Density:
                 found[term.effect_name(number)] = effects[..., first_effect:end]
                 first_effect = end
         return found
-
-    @property
-    def _is_mixture(self) -> bool:
-        return len(self.terms) > 1
-
-    @property
-    def _n_free(self) -> int:
-        return len(self.groups) * (len(self.terms) - 1)
 
     @cached_property
     def _grid(self) -> Grid:
@@ -209,22 +193,9 @@ class Density:
         )
 
     @cached_property
-    def _priors(self) -> Priors:
-        def by_axis(name: str) -> NDArray[np.float64]:
-            return np.concatenate(
-                [getattr(term.prior, name)[np.array(term.order, dtype=np.intp)] for term in self.terms]
-            )
-
-        effect_sd = [
-            np.full(len(term.columns[number]), term.prior.effect_sd[number])
-            for term in self.terms
-            for number in term.personal
-        ]
-        return Priors(
-            **{name: by_axis(name) for name in Priors._fields[:-2]},
-            effect_sd=np.concatenate([np.empty(0), *effect_sd]),
-            concentration=self.concentration,
-        )
+    def _prior(self) -> Scaled:
+        by_term = [[values[np.array(term.order, dtype=np.intp)] for values in term.prior] for term in self.terms]
+        return Scaled(*(np.concatenate(values) for values in zip(*by_term, strict=True)))
 
     @cached_property
     def _people(self) -> People:
@@ -241,10 +212,8 @@ class Density:
             likelihood=np.concatenate(likelihood),
             first_value=_starts([len(each) for each in likelihood]),
             highest=np.stack([term.merged.highest for term in self.terms]),
-            columns=np.column_stack([np.empty((len(self.group_of), 0)), *designs]),
+            columns=np.column_stack([np.empty((len(self.terms[0].merged.highest), 0)), *designs]),
             axis_of_effect=np.array(axis_of_effect, dtype=np.int64),
-            group_of=np.asarray(self.group_of, dtype=np.int64),
-            n_groups=len(self.groups),
         )
 
 

@@ -1,7 +1,5 @@
 """The likelihood lattices of a cohort under one model, as a run has them, and the coarser ones that NUTS walks on."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

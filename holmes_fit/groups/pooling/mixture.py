@@ -17,8 +17,6 @@ scale, and is large now and then when errors are so small that all weights are n
 tail to fear, as no weight is further from 1 than the errors allow.)
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -29,7 +27,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from holmes_fit._support.errors import Problems, Quoted
-from holmes_fit.groups.pooling.density import EVERYONE, Density, GroupTerm
+from holmes_fit.groups.pooling.density import Density, GroupTerm
 from holmes_fit.groups.pooling.draws import GroupDraws, People
 from holmes_fit.groups.pooling.lattices import Lattices, check_same_people
 from holmes_fit.groups.pooling.priors import GroupPrior
@@ -44,7 +42,7 @@ FAILING_SHARE = 0.05  # of the imputations that may have fewer before it is said
 class Imputed:
     """What is left when Monte Carlo errors are averaged over."""
 
-    frequency: NDArray[np.float64]  # draws x groups x models
+    frequency: NDArray[np.float64]  # draws x models
     imputed: NDArray[np.float64]  # draws x people x models: the log-likelihoods that go with them
     probability: NDArray[np.float64]  # people x models, that a person follows a model
     effective: NDArray[np.float64]  # the share of draws that are effective in each imputation
@@ -57,7 +55,7 @@ class Mixture(Imputed, Sampled):
     draws: tuple[GroupDraws, ...]  # the posterior of the group of each model, chain after chain
     # Draws x people x models: of a person's choices under a model's group, on the lattice as it was fitted
     log_likelihood: NDArray[np.float64]
-    sampled_frequency: NDArray[np.float64]  # draws x groups x models, as if there were no Monte Carlo error
+    sampled_frequency: NDArray[np.float64]  # draws x models, as if there were no Monte Carlo error
 
     @property
     def lattices(self) -> tuple[Lattices, ...]:
@@ -100,16 +98,14 @@ def mix_models(
     """Fit the mixture of several models, from everyone's lattices under each. For the rest, see :func:`pool_people`."""
     prior, sampling = prior or GroupPrior(), sampling or Sampling()
     check_mixture(lattices)
-    group_of = np.zeros(len(lattices[0].subjects), dtype=np.intp)
-    terms = [GroupTerm.of(each, prior, label=each.model) for each in lattices]
-    density = Density(terms, (EVERYONE,), group_of)
+    density = Density([GroupTerm.of(each, prior, label=each.model) for each in lattices])
     sampled = nuts_once(density, sampling, kept, on_step)
     posterior = sampled.idata["posterior"]
     draws = tuple(term.draws(posterior) for term in density.terms)
     exact = [People(each, own).log_likelihood() for each, own in zip(lattices, draws, strict=True)]
     log_likelihood = np.stack(exact, axis=-1)
-    frequency = posterior["frequency"].values.reshape(-1, 1, len(lattices))
-    found = impute(log_likelihood, frequency, group_of, errors_of(lattices), IMPUTATIONS, sampling.seed)
+    frequency = posterior["frequency"].values.reshape(-1, len(lattices))
+    found = impute(log_likelihood, frequency, errors_of(lattices), IMPUTATIONS, sampling.seed)
     return Mixture(
         **vars(sampled), **vars(found), draws=draws, log_likelihood=log_likelihood, sampled_frequency=frequency
     )
@@ -133,19 +129,18 @@ def errors_of(lattices: Sequence[Lattices]) -> EvidenceErrors:
 def impute(
     log_likelihood: NDArray[np.float64],
     frequency: NDArray[np.float64],
-    group_of: NDArray[np.intp],
     errors: EvidenceErrors,
     imputations: int,
     seed: int,
 ) -> Imputed:
     """Average the posterior over the Monte Carlo errors of the evidences (see the top of this module).
 
-    Without them, it is ``log_likelihood`` (draws x people x models) and ``frequency`` (draws x groups x models).
+    Without them, it is ``log_likelihood`` (draws x people x models) and ``frequency`` (draws x models).
     """
     rng = np.random.default_rng([seed, 3])
     n = len(log_likelihood)
     with np.errstate(divide="ignore"):
-        joint = np.log(frequency)[:, group_of] + log_likelihood
+        joint = np.log(frequency)[:, None] + log_likelihood
     without = logsumexp(joint, axis=2)
     kept, moved_with, probability, effective = [], [], np.zeros(errors.sd.shape), []
     for _ in range(imputations):

@@ -4,8 +4,6 @@ Nobody waits for these graphs: NUTS walks on the compiled density, which tests h
 wants to read the model, draw from its prior, change it, or sample it in another way.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -19,15 +17,14 @@ from holmes_fit.groups.pooling.lattices import MergedAxis
 
 def pymc_model(density: Density) -> pm.Model:
     """Return the PyMC model of a group, or of a mixture of several models."""
-    terms, groups = density.terms, density.groups
+    terms = density.terms
     with pm.Model(coords=density.coords) as model:
         if len(terms) == 1:
             pm.Potential("people", log_likelihood(terms[0]).sum())
             return model
-        prior = np.full((len(groups), len(terms)), density.concentration)
-        frequency = pm.Dirichlet("frequency", prior, dims=("group", "model"))
+        frequency = pm.Dirichlet("frequency", np.ones((1, len(terms))), dims=("group", "model"))
         by_model = pt.stack([log_likelihood(term) for term in terms], axis=1)
-        pm.Potential("people", pt.logsumexp(pt.log(frequency)[density.group_of] + by_model, axis=1).sum())
+        pm.Potential("people", pt.logsumexp(pt.log(frequency)[0] + by_model, axis=1).sum())
     return model
 
 

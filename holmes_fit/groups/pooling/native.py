@@ -16,30 +16,26 @@ from numba import carray, cfunc, types  # type: ignore[attr-defined]
 from numpy.typing import NDArray
 from nutpie.compile_pymc import CompiledPyMCModel, address_as_void_pointer
 
-from holmes_fit.groups.pooling.arrays import Grid, People, Priors
-from holmes_fit.groups.pooling.compiled import compiled, log_density
+from holmes_fit.groups.pooling.compiled import Grid, People, Scaled, compiled, log_density
 
 POINT = "point"
 
-STEPS, N_GROUPS, FIRST = range(
-    3
-)  # whole numbers in the header: steps that were made, groups of people, and then arrays
+STEPS, FIRST = range(2)  # whole numbers in the header: how many steps were made, and then two for each array
 
 _double = types.CPointer(types.double)
 VALUE_AND_SLOPES = types.int64(types.uint64, _double, _double, _double, types.voidptr)
 AFTER_STEP = types.int64(types.uint64, types.uint64, _double, _double, types.voidptr)
-N_ARRAYS = len(Grid._fields) + len(Priors._fields) + len(People._fields) - 1
+N_ARRAYS = len(Grid._fields) + len(Scaled._fields) + len(People._fields)
 CANNOT_GO_ON = 3  # what nutpie takes for a step that led out of where the density is finite
 
 
 class Memory:
     """The arrays of a group model, and a header that says where each of them begins and how long it is."""
 
-    def __init__(self, grid: Grid, priors: Priors, people: People):
-        *others, n_groups = (*grid, *priors, *people)
-        self.arrays = [np.ascontiguousarray(each) for each in others]  # kept here, where compiled code looks for them
+    def __init__(self, grid: Grid, prior: Scaled, people: People):
+        self.arrays = [np.ascontiguousarray(each) for each in (*grid, *prior, *people)]
         places = [number for each in self.arrays for number in (each.ctypes.data, each.size)]
-        self.header = np.array([0, n_groups, *places], dtype=np.int64)
+        self.header = np.array([0, *places], dtype=np.int64)
 
     @property
     def steps(self) -> int:
@@ -69,18 +65,19 @@ def _model_at(address):
     wholes = _wholes(h, 1), _wholes(h, 2), _wholes(h, 3)
     grid = Grid(_floats(h, 0), *wholes, _floats(h, 4), _wholes(h, 5), _wholes(h, 6), _wholes(h, 7), _wholes(h, 8))
     by_axis = _floats(h, 9), _floats(h, 10), _floats(h, 11), _floats(h, 12), _floats(h, 13), _floats(h, 14)
-    priors = Priors(*by_axis, _floats(h, 15), _floats(h, 16), _floats(h, 17)[0])
-    likelihood = carray(_pointer(h, 18), (h[FIRST + 2 * 18 + 1],), np.float32)
-    first_value, axis_of_effect, group_of = _wholes(h, 19), _wholes(h, 22), _wholes(h, 23)
-    highest = carray(_pointer(h, 20), (len(first_value) - 1, len(group_of)), np.float64)
-    columns = carray(_pointer(h, 21), (len(group_of), len(axis_of_effect)), np.float64)
-    people = People(likelihood, first_value, highest, columns, axis_of_effect, group_of, h[N_GROUPS])
-    return grid, priors, people
+    prior = Scaled(*by_axis, _floats(h, 15), _floats(h, 16))
+    likelihood = carray(_pointer(h, 17), (h[FIRST + 2 * 17 + 1],), np.float32)
+    first_value, axis_of_effect = _wholes(h, 18), _wholes(h, 21)
+    n_models = len(first_value) - 1
+    n_people = h[FIRST + 2 * 19 + 1] // n_models
+    highest = carray(_pointer(h, 19), (n_models, n_people), np.float64)
+    columns = carray(_pointer(h, 20), (n_people, len(axis_of_effect)), np.float64)
+    return grid, prior, People(likelihood, first_value, highest, columns, axis_of_effect)
 
 
 def _value_and_slopes(size, point, slopes, value, address):
-    grid, priors, people = _model_at(address)
-    found, slope = log_density(carray(point, (size,)), grid, priors, people)
+    grid, prior, people = _model_at(address)
+    found, slope = log_density(carray(point, (size,)), grid, prior, people)
     written = carray(slopes, (size,))
     is_finite = np.isfinite(found)
     for place in range(len(slope)):

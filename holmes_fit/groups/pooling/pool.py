@@ -155,7 +155,7 @@ def pool_people(
         table = pd.DataFrame({"subject": list(lattices.subjects)}) if people is None else people
         designs = make_designs(formulas, table, lattices.subjects, lattices.names)
     term = GroupTerm.of(lattices, prior, designs)
-    sampled = nuts_once(Density.of_group(term), sampling, kept, on_step)
+    sampled = nuts_once(Density([term]), sampling, kept, on_step)
     draws = term.draws(sampled.idata["posterior"])
     errors = lattice_errors(lattices, term.merged, draws, term.designs)
     return Pooled(

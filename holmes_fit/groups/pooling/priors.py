@@ -1,16 +1,14 @@
 """What is held likely of a group before anyone is seen, and what that means for its people."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.stats import truncnorm
 
 from holmes_fit._support.errors import Problems
+from holmes_fit.groups.pooling.compiled import Scaled
 from holmes_fit.groups.pooling.draws import GroupDraws, node_weights
 from holmes_fit.groups.pooling.lattices import MergedAxis
 from holmes_fit.models.registry import is_number
@@ -44,20 +42,6 @@ class GroupPrior:
 def prior_of(said: PoolingSettings) -> GroupPrior:
     """Return the prior of a group, as a preset has it."""
     return GroupPrior(said.mean_sd, said.spread, said.spread_log_sd, said.effect_sd)
-
-
-@dataclass(frozen=True)
-class Scaled:
-    """A group prior on the scales of search: an entry for each parameter."""
-
-    mean: NDArray[np.float64]
-    mean_sd: NDArray[np.float64]
-    lowest_mean: NDArray[np.float64]
-    highest_mean: NDArray[np.float64]
-    log_excess: NDArray[np.float64]
-    log_excess_sd: NDArray[np.float64]
-    least_spread: NDArray[np.float64]
-    effect_sd: NDArray[np.float64]
 
 
 def scaled(prior: GroupPrior, axes: Sequence[MergedAxis]) -> Scaled:

@@ -1,7 +1,5 @@
 """What is kept of pooling: tables for people, ArviZ's NetCDF for posteriors, and a summary in plain words."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict

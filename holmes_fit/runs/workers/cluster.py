@@ -1,7 +1,5 @@
 """The workers of a Dask cluster."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import warnings

@@ -1,7 +1,5 @@
 """What a pool of workers has to offer, and what a task without a result leaves."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass

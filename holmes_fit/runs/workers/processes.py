@@ -1,7 +1,5 @@
 """Worker processes on this machine."""
 
-from __future__ import annotations
-
 import os
 import threading
 import time

@@ -5,8 +5,6 @@ Both kinds of pool are driven through the standard library's `Executor`, with a 
 waits for ever for a task whose worker was killed too often.)
 """
 
-from __future__ import annotations
-
 import traceback
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator

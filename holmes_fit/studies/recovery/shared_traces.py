@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from holmes_fit.fitting.lattice.exploring import explore
+from holmes_fit.fitting.lattice.explored import explore
 from holmes_fit.fitting.lattice.posterior import Posterior, posterior_of
 from holmes_fit.fitting.lattice.task import A_NODE, LATTICE, Task, natural
 from holmes_fit.likelihood.traces import Replicates, Traces, traces_of
