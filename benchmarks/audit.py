@@ -4,8 +4,6 @@ Run with ``python -m benchmarks.audit``. It asks the installed packages themselv
 passes if its licence is known, and permissive or of a kind that asks nothing of the programs that use it (LGPL, MPL).
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from importlib import metadata

@@ -6,8 +6,6 @@ times, and a column that the protocol does not name. Seconds are those of the pr
 does counts little; those on the clock are shown beside them. Limits are for both.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

@@ -13,8 +13,6 @@ Run with ``python -m benchmarks.coverage runs/coverage [TASK ...]``. Stopped, th
 kept in reports/fitting/coverage.
 """
 
-from __future__ import annotations
-
 from itertools import product
 from pathlib import Path
 from typing import Annotated

@@ -11,8 +11,6 @@ of making a likelihood from filters:
 to what there is, and keeps the tables.
 """
 
-from __future__ import annotations
-
 import importlib
 import time
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Run by ``make demo``, which says what the truth is: ``python -m benchmarks.demo 
 alpha=0.8 omega=1.5``. Intervals are those of 95%, of the group's median and of people as members of the group.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

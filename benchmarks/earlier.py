@@ -1,7 +1,5 @@
 """The package of another revision beside today's, under another name."""
 
-from __future__ import annotations
-
 import io
 import re
 import subprocess

@@ -4,8 +4,6 @@ Run with ``python -m benchmarks.exact``, or with the names of models. CPU second
 too: they are those of one process, and two workers need half of the time.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 import time

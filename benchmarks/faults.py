@@ -7,8 +7,6 @@ A fault in the kernel is run without compiling it, unless ``--compiled`` is give
 a short test takes less time than compiling the kernel anew for every fault.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

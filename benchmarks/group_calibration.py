@@ -12,8 +12,6 @@ kept in reports/pooling/calibration as soon as they are there; stopped, the same
 on any machine. The tables that are made from it are in reports/pooling.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cache

@@ -4,8 +4,6 @@ The rows of all that is done are in CSV tables, written as soon as they are ther
 goes on with what is missing, on any machine that has the tables.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path

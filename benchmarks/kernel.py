@@ -4,8 +4,6 @@
 same traces to the bit. Calls are timed in turns, ``--seconds`` long, and each is represented by its fastest run.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import subprocess

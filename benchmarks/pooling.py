@@ -14,8 +14,6 @@ Run with ``python -m benchmarks.pooling``; nothing else should be running. ``--o
 ``--keep FOLDER`` writes the tables there.
 """
 
-from __future__ import annotations
-
 import logging
 import shutil
 import tempfile

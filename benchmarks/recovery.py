@@ -14,8 +14,6 @@ Run with ``python -m benchmarks.recovery STUDY runs/recovery``. Stopped, the sam
 The tables are kept in reports/recovery.
 """
 
-from __future__ import annotations
-
 import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence

@@ -9,8 +9,6 @@ Run with ``python -m benchmarks.search runs/search``. Stopped, the same command 
 reports/fitting.
 """
 
-from __future__ import annotations
-
 from itertools import product
 from pathlib import Path
 

@@ -4,8 +4,6 @@ Run with ``python -m benchmarks.soak``. The first cohorts warm up: code is compi
 find their size. From then on memory may not grow by more than ``LIMIT``.
 """
 
-from __future__ import annotations
-
 import gc
 import sys
 import tempfile

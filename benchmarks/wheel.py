@@ -5,8 +5,6 @@ commands run in an empty folder whose path has a blank in it, with a package tha
 compiled kernel has to go to a cache in the user's home.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import sysconfig

@@ -6,8 +6,6 @@ running. What an earlier call has compiled is used. Writes ``seconds.csv`` and `
 takes other sizes, ``--preset default`` the default effort for the fits instead of the quick one.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The report of a whole replication: one PDF of words, tables and figures."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 

@@ -1,7 +1,5 @@
 """One study under one reading of the paper: its tables and figures, and the files that hold them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Running the studies that are asked for in a run folder, and writing their tables, figures and the report."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil

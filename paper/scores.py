@@ -4,8 +4,6 @@ Words in quotation marks are the paper's: main text, "Evaluation metrics", and s
 node a trial, ``NO_NODE`` where a trial has none; they come from ``filters.lineage``.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

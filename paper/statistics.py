@@ -1,7 +1,5 @@
 """Pooled curves and uncertainties: ROC, AUC, a bootstrap over seeds, and correlations with their errors."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple

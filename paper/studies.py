@@ -4,8 +4,6 @@ A job is one task family, crossed with models, parameter points and seeds. A stu
 studies read are run once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, get_args

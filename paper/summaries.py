@@ -4,8 +4,6 @@ Backward transfer is summarised "across these 200 parameter combinations" after 
 seeds. ``difference`` is HOLMES minus flat, unit by unit: both models saw the same tasks.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from itertools import product
 from typing import Any, NamedTuple

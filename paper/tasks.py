@@ -1,7 +1,5 @@
 """One chunk of work: make each task, run one model over it, and score what it did."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What the report says in words, from ``words.toml``. Numbers are filled in from the run."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 from typing import Any

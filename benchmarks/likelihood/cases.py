@@ -3,8 +3,6 @@
 The table of cases is kept: real people's were chosen when it was made, as the rules say.
 """
 
-from __future__ import annotations
-
 import tomllib
 from dataclasses import dataclass
 from functools import lru_cache

@@ -4,8 +4,6 @@
 neighbours on a lattice (``around``).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import product

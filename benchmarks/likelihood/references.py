@@ -5,8 +5,6 @@ tempering, within ``AGREE`` nats from the lowest to the highest. Learners of one
 disagreements add up in squares.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Estimators against references: several sets of filters for every case, kept so that scoring is quick."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

@@ -9,8 +9,6 @@ moved many times, and every state of every chain is kept (Dau & Chopin, 2022, "W
 A move draws some trials' luck anew from its prior, so that the ratio of tempered likelihoods is all that decides.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

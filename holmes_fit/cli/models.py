@@ -1,7 +1,5 @@
 """``holmes-fit models``: which models there are, and what their parameters mean."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 
 from holmes_fit.cli.app import command

@@ -4,8 +4,6 @@ P(choice) = lapse/2 + (1 - lapse) sigmoid(beta logit(p_hat) + bias), towards the
 the log odds of p-hat for that choice (replicates x trials), ``sign`` is 1 where it was 1 and -1 where it was 0.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

@@ -11,8 +11,6 @@ Filters at neighbouring points differ in the same ways, so they lend what they k
 pooled over neighbours, and means are those of a plane through the neighbours' means.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -10,8 +10,6 @@ That always leads uphill; steps are halved until they do.
 ``signs`` are 1 and -1 for choices of 1 and 0, and 0 for missed trials, which say nothing.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

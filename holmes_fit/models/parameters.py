@@ -1,7 +1,5 @@
 """A model's parameters: their names, their bounds, and the scale on which they are searched and pooled."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The models: what each variant switches on and off, and which parameters it has. Adding one is adding an entry."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol, get_args

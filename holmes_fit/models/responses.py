@@ -1,7 +1,5 @@
 """From p-hat to choices: the response rule and its parameters."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit

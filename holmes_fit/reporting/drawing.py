@@ -1,7 +1,5 @@
 """Figures of the report by themselves: on axes of one's own, or as files."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from pathlib import Path

@@ -8,8 +8,6 @@ The same sections, date and versions give the same bytes, whatever fonts a machi
         pdf = pdf_of([Section("Summary", [Text("What was found", "finding"), Row([panel], 150)])], About("A study"))
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import tempfile

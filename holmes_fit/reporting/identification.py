@@ -1,7 +1,5 @@
 """How well a parameter is known from one person's choices: the words that studies and reports share."""
 
-from __future__ import annotations
-
 from math import isnan
 
 # From which correlation of the posterior mean with the truth on.

@@ -1,7 +1,5 @@
 """How people learned, from the trials of a run: curves with intervals, and with how many learners are left."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How models, parameters, effects and groups are shown: the words of a run, and colours where it has none."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What a page of the report is: its name, what it needs, and what stands on it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 

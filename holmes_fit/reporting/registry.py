@@ -1,7 +1,5 @@
 """All pages of the report in their order, and their figures by name."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from holmes_fit.reporting.blocks import Grid, Panel

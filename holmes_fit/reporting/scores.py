@@ -1,7 +1,5 @@
 """What people did, from the trials of a run: scores of each person, and intervals."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 from scipy.special import stdtrit

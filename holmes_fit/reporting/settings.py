@@ -1,7 +1,5 @@
 """What goes into a report, from a TOML file."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from typing import Annotated

@@ -1,7 +1,5 @@
 """One look for every figure: the style sheet, and what each colour and marker means."""
 
-from __future__ import annotations
-
 from contextlib import AbstractContextManager
 
 from holmes_fit._support.study_files import study_folder

@@ -1,7 +1,5 @@
 """Text as it can be printed: characters that the font has, names that fit, numbers with the digits they deserve."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Literal

@@ -1,7 +1,5 @@
 """Warnings that travel with results: what a reader of a page must know before believing it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from holmes_fit._support.numbers import listed

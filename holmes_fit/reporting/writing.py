@@ -1,7 +1,5 @@
 """The report of a cohort, put together: which pages, into which files, from which run."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable, Sequence

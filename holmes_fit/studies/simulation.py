@@ -5,8 +5,6 @@ number alone. So they stay the same whoever else is simulated, and whatever the 
 the draws that a fit of the same cohort uses.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What studies measure: errors and correlations for many bootstrap samples at once, intervals, and tests of ranks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

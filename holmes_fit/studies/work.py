@@ -1,7 +1,5 @@
 """Doing the work of a study: each result as soon as it is there, and an end at the first failure."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from typing import TypeVar

@@ -1,7 +1,5 @@
 """Cues whose names change from problem to problem: levels given to names in the order of their appearance."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

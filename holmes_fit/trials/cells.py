@@ -1,7 +1,5 @@
 """What the text of a cell means: a number, a label of the protocol, or nothing."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Sequence

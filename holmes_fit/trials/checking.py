@@ -1,7 +1,5 @@
 """Checking the cells of a table against a protocol, and turning them into numbers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The cohort: a tidy trial table, and what each learner saw and chose."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Learning curves: by the file's own blocks where it has them, else by equal parts, with how many learners are left."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise

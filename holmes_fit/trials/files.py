@@ -1,7 +1,5 @@
 """From paths to text: which files there are, how they are encoded, and where their cells end."""
 
-from __future__ import annotations
-
 import csv
 import io
 import os

@@ -1,7 +1,5 @@
 """A table in memory as text, cell by cell, as if it had been read from a file."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol, TypeGuard, cast
 

@@ -1,7 +1,5 @@
 """A folder for a new study: the same four folders as here, with a protocol to edit and a small example."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

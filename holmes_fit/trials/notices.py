@@ -5,8 +5,6 @@ often than a coin, or follows what was shown before; everyone slips now and then
 data of such people would give one of the notices, at the most.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What one learner sees: the arrays that every model takes, and the checks that make them safe to use."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The people: covariates from the trials' own columns and from a table of participants."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

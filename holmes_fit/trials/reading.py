@@ -1,7 +1,5 @@
 """From files to a cohort: read, check everything, report all problems at once, apply the rules, encode."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """From the columns of a file to those that the protocol speaks of: wide tables made long, and new columns."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Which rows of a file count, and which people: what a protocol's ``rows`` and ``exclusions.people`` say."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

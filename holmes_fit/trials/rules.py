@@ -1,7 +1,5 @@
 """The exclusion rules of a protocol: which answers count as missed, which people are left out, and why."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray

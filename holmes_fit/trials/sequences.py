@@ -1,7 +1,5 @@
 """All trials as arrays in the order in which they were seen, with what each person could know before each of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Checking what rows have to do with each other: who a learner is, and what stays the same within a person."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

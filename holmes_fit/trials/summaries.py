@@ -1,7 +1,5 @@
 """What was read, in numbers: per cohort and group, per person, and as a learning curve."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

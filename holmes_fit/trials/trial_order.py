@@ -1,7 +1,5 @@
 """The order of trials: by one column or several, whole numbers, decimals, times or words; or that of the file."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Writing a tidy trial table as a CSV in the protocol's own columns and codes, so that it reads back the same."""
 
-from __future__ import annotations
-
 import os
 
 import numpy as np

@@ -4,8 +4,6 @@ nutpie calls a function of C with a point, room for the slopes and the value, an
 which says where the numbers of a group model are. Steps that were kept or used for tuning are counted there, too.
 """
 
-from __future__ import annotations
-
 import ctypes
 from collections.abc import Callable
 from functools import cache

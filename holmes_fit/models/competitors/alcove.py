@@ -1,7 +1,5 @@
 """ALCOVE: exemplars that learn associations with the outcome, and attention to features, from errors."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """No learning at all."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar

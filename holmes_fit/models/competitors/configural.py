@@ -1,7 +1,5 @@
 """The delta rule over features and over whole stimuli: configural cues."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """What models without particles share: one prediction for all replicates, by code that is compiled when it is used."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import cache, wraps
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """The generalized context model: exemplars so far, by their similarity, which fade."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """Learning from errors at a rate that follows surprise: the associability of each cue."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """The rational model of categorization: causes as in flat, each trial given to the likeliest one for good."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar

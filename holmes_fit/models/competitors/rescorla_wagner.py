@@ -1,7 +1,5 @@
 """The rule of Rescorla and Wagner, with a constant cue for what is always there."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """SUSTAIN: clusters that are recruited by surprise, move to what they win, and compete."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """A heuristic without memory: the answer that was right the last time."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar

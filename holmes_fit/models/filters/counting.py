@@ -3,8 +3,6 @@
 The last survivor of a state takes it over, when all others have their copies. States without a survivor are free again.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from holmes_fit.models.filters.state import BLOCK, NOBODY, ROOT, blocks_of, step, words_a_leaf

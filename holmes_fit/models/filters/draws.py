@@ -10,8 +10,6 @@ uniforms of 52 bits: which branch to take at a level, and whether to stop there.
 hold 32-bit values, so it runs the same compiled or not.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 

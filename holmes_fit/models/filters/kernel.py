@@ -21,8 +21,6 @@ Indices that can never be negative are unsigned, which spares the test for it. S
 the slots. Nothing is allocated on a trial, except when arrays double.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

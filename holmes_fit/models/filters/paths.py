@@ -5,8 +5,6 @@ a level. Where particles differ, both ways are computed and one is selected, bec
 than a few additions.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from holmes_fit.models.filters import draws

@@ -5,8 +5,6 @@ Inference"). The compiled ``kernel`` must do what is written here, draw for draw
 Where the paper's text leaves something open, the comment says what was settled.
 """
 
-from __future__ import annotations
-
 import copy
 import itertools
 import math

@@ -1,7 +1,5 @@
 """Step 6 of a trial: how many copies of each slot's particle go on, and in which slots."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from holmes_fit.models.filters.state import step

@@ -1,7 +1,5 @@
 """The numbers and switches of one filter run: everything that makes one variant of the model differ from another."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -5,8 +5,6 @@ leaves are set, not added to, when they are first used. Arrays double when some 
 trial.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any, NamedTuple
 

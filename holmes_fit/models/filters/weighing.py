@@ -1,7 +1,5 @@
 """Steps 2 to 4 of a trial: look up what every successor expects, predict, and weigh it by what was seen."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from holmes_fit.models.filters.state import step, words_a_leaf

@@ -1,7 +1,5 @@
 """What several figures share: axes on the scale of a parameter, labels that keep out of each other's way, names."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

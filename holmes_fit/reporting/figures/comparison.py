@@ -1,7 +1,5 @@
 """Figures of the comparison: whom each model describes, how frequent it is, and how sure one can be."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

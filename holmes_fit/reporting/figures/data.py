@@ -1,7 +1,5 @@
 """Figures of what people did, and what models make of it: learning curves, and strips with a point for each person."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

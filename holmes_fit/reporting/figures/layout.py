@@ -1,7 +1,5 @@
 """Places in points: axes that shrink until their ticks and labels fit into their boxes, and keys in one line."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

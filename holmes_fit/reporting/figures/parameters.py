@@ -1,7 +1,5 @@
 """Figures of parameters: people before and after pooling, the distribution of the group, effects, correlations."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -3,8 +3,6 @@
 The report draws them, and so do studies of recovery and of planning in folders of their own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from itertools import product
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """The appendix: everyone's estimates and diagnostics, warnings, failures, full names, and where all of it came from."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import textwrap

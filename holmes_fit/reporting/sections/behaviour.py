@@ -1,7 +1,5 @@
 """The page that sets the models against behaviour: simulated and observed learning curves."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from functools import partial
 

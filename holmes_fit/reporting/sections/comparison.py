@@ -1,7 +1,5 @@
 """The page that answers the question: flat or HOLMES, person by person and for the group."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterator, Mapping
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """The page on data: who took part, what they answered, who was left out and why."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 

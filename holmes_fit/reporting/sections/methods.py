@@ -1,7 +1,5 @@
 """The methods page: a paragraph ready to paste, from what the run says about itself, and its references."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """The words of the methods page: priors, rules and references, in sentences that a paper can use."""
 
-from __future__ import annotations
-
 PRIORS = {
     "lognormal": "log-normal with median {0} and an SD of {1} on the log scale",
     "logitnormal": "logit-normal with median {0} and an SD of {1} on the logit scale",

@@ -1,7 +1,5 @@
 """The pages on parameters: people before and after pooling, the group, covariates, correlations."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """The pages that ask whether the study can tell at all: models on the first, parameters on the second."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterator, Mapping
 from functools import partial
 from math import nan

@@ -1,7 +1,5 @@
 """The first page: the question, the answer in a few sentences, four small figures, and what the report holds."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial

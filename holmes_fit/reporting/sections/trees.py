@@ -1,7 +1,5 @@
 """The page inside the model: what it has learned from the people whom it fits best, worst, and in between."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """What a plan says, in plain words and a figure: how many trials and people to take, and how sure that is."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd

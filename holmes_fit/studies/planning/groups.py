@@ -16,8 +16,6 @@ compositional_3: learning rate .32 and .35, beta .19 and .25, lapse .31 and .28.
 like the prior, and has not been held against NUTS on real people, who may differ.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -4,8 +4,6 @@ A design comes in steps, so that what is balanced stays balanced: a whole repeti
 has no length between two steps.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import count, cycle
 

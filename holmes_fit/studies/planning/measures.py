@@ -5,8 +5,6 @@ how well one person is known needs no group, the precision of a group's mean fol
 and which model a group follows is seen in many groups drawn from the simulated people.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import permutations
 

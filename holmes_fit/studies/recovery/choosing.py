@@ -1,7 +1,5 @@
 """Whether the right model is found: person by person, and over all people who follow it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

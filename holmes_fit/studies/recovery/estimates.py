@@ -9,8 +9,6 @@ a truth among the draws of its posterior is uniform (Talts and others, 2018). A 
 pile up at both ends, one that is shifted makes them lean.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 

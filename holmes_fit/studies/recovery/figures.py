@@ -1,7 +1,5 @@
 """The figures of a study, as PNG and SVG in its folder."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
 

@@ -1,7 +1,5 @@
 """What a study says, in plain words: what is identified and what is not, and which models can be told apart."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pandas as pd

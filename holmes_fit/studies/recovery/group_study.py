@@ -5,8 +5,6 @@ sees the same trials, so that the filters at the nodes of the lattice run once f
 process. Cohorts are records of the study's folder.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager

@@ -4,8 +4,6 @@ True values of every parameter come from the fitting prior, given populations, o
 protocol, or from those that real people have seen.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal

@@ -8,8 +8,6 @@ Every result is a record of the study's folder, with a digest of what it was com
 has changed.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

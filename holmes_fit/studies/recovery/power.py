@@ -8,8 +8,6 @@ it, as in ``compare``. But ``compare`` has a mixture, in which each model's grou
 have evidences of their own, under the priors of the fit, so that thousands of groups need no group model each.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 

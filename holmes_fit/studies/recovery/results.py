@@ -1,7 +1,5 @@
 """A study in its folder: the cohorts, each a run of fits of its own, and what whoever reads it finds there."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike

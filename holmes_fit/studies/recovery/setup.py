@@ -1,7 +1,5 @@
 """What a recovery study does, checked before any work begins: who is simulated, and how they are fitted."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace

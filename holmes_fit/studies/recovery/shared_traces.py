@@ -10,8 +10,6 @@ add up, as those of real fits never do. So every node has a pool of filters from
 People's own choices come from filters of other draws, at values between the nodes.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

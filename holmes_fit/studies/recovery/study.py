@@ -1,7 +1,5 @@
 """A recovery study in a folder: simulate, fit, pool, compare with the truth, draw."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from os import PathLike

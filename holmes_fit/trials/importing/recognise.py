@@ -1,7 +1,5 @@
 """Which program wrote a file, by the columns that no other program writes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from holmes_fit._support.errors import Quoted

@@ -1,7 +1,5 @@
 """A new study that begins with raw files: their table, and a first protocol that reads it."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What every table of a protocol has in common: strict types, frozen, and no key that it does not know."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """Finding and reading protocols: by the name of a shipped one, or by the path of a TOML file."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, get_args

@@ -4,8 +4,6 @@ A generator takes a design and a random generator and returns a table with one r
 ``outcome``, and what an analysis may want to know about the trial. There are no choices in it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import singledispatch
 from itertools import permutations, product

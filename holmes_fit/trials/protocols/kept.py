@@ -1,7 +1,5 @@
 """The form in which a run keeps trials, and the protocol that reads it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from holmes_fit.trials.protocols.codings import Feature
