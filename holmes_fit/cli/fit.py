@@ -138,7 +138,8 @@ def _table_lines(summary: pd.DataFrame, errors: Mapping[str, float]) -> Iterator
     yield f"{'model':{width}}  people  alpha  omega     log evidence  noisy  at a bound"
     for row in summary.to_dict("records"):
         evidence = f"{row['log_evidence']:.1f} ± {errors.get(row['model'], 0.0):.1f}"
-        medians = "  ".join(f"{'·' if math.isnan(row[name]) else f'{row[name]:.2f}':>5}" for name in SHOWN)
+        known = {name: row[name] for name in SHOWN if row[name] is not None and not math.isnan(row[name])}
+        medians = "  ".join(f"{f'{known[name]:.2f}' if name in known else '·':>5}" for name in SHOWN)
         yield (
             f"{row['model']:{width}}  {row['people']:6d}  {medians}  {evidence:>15}  {row['noisy']:5d}"
             f"  {row['at_bound']:10d}"
