@@ -16,7 +16,7 @@ import pytest
 from holmes_fit._support.errors import HolmesFitError, InputError
 from holmes_fit.cli.fit import fit
 from holmes_fit.fitting import cohort, forecast
-from holmes_fit.fitting.lattice.nodes import first_nodes, grid_nodes
+from holmes_fit.fitting.lattice.explored import nodes_at_first
 from holmes_fit.fitting.lattice.task import Task
 from holmes_fit.fitting.person import PersonFit, fit_person
 from holmes_fit.fitting.request import request_fit
@@ -365,7 +365,7 @@ def test_the_forecast_counts_about_the_filters_that_are_run(name: str, monkeypat
 
     monkeypatch.setattr(kind, "p_hat", counting)
     fit_person(task, preset)
-    nodes = grid_nodes(first_nodes(tuple(axis.nodes for axis in task.space.learning)))
+    nodes = nodes_at_first(task)
     replicates = preset.likelihood.replicates if task.is_noisy else 1
     assert 0.5 < replicates * (len(nodes) + forecast._points(task, preset)) / counted < 2
 

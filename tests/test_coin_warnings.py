@@ -11,7 +11,7 @@ from holmes_fit.fitting.cohort import Fits, fit
 from holmes_fit.fitting.person import NO_BETTER
 from holmes_fit.fitting.summary import model_summary
 from holmes_fit.reporting.run_data import read_data
-from holmes_fit.reporting.warnings import answer_warnings
+from holmes_fit.reporting.warnings import warned
 from tests.small_fits import OBSERVER, people, small_preset, with_choices
 
 TOSSED = ["s01", "s03"]
@@ -47,7 +47,7 @@ def test_the_command_and_the_report_name_them(fits: Fits) -> None:
     assert summary.set_index("model")["no_better"].to_dict() == {"flat": 2, "rescorla_wagner": 0}
     said = "\n".join(ending(fits, summary))
     assert "flat: the answers of 2 people (s01, s03) are explained no better than a coin would." in said
-    (warning,) = (text for text in answer_warnings(read_data(fits)) if "coin" in text)
+    (warning,) = (text for text in warned(read_data(fits), "answers").texts if "coin" in text)
     assert "the answers of 2 people are explained no better than a fair coin would (s01, s03)." in warning
 
 

@@ -343,14 +343,14 @@ def test_everything_that_is_wrong_is_said_at_once(tmp_path: Path, shell: Shell) 
     how = ["--models", "flat,homles", "--preset", "quik", "--workers", "0", "--out", str(tmp_path / "plan")]
     said = shell.refuses("plan", *what, *how).splitlines()
     assert [line.split(":")[0] for line in said] == [
-        "argument trials",
-        "argument subjects",
-        "argument subjects",
-        "argument people",
-        "argument models",
+        "option --trials",
+        "option --subjects",
+        "option --subjects",
+        "option --people",
+        "option --models",
         "preset",
-        "argument workers",
-        "argument trials",
+        "option --workers",
+        "option --trials",
     ]
     assert (
         "saw 80; allowed: a number of trials that the protocol weather_prediction can have, such as 200, 400"

@@ -3,8 +3,8 @@
 import time
 from collections.abc import Iterable
 
-from holmes_fit.fitting.lattice.explored import Explored
-from holmes_fit.fitting.lattice.nodes import Node, first_nodes, grid_nodes
+from holmes_fit.fitting.lattice.explored import Explored, nodes_at_first
+from holmes_fit.fitting.lattice.nodes import Node
 from holmes_fit.fitting.lattice.task import SEARCH, Task
 from holmes_fit.fitting.optimum import FINALISTS, GOALS, SCORE_BATCHES, SELECTION_FACTOR, Solver
 from holmes_fit.fitting.request import Request
@@ -34,7 +34,7 @@ def seconds_of_work(request: Request, missing: Iterable[Key]) -> float:
 def _seconds(task: Task, preset: Preset) -> float:
     """Time nodes of the lattice and a point of the search for one person, and multiply by how many there will be."""
     replicates = preset.likelihood.replicates if task.is_noisy else 1
-    nodes = grid_nodes(first_nodes(tuple(axis.nodes for axis in task.space.learning)))
+    nodes = nodes_at_first(task)
     middle = nodes[len(nodes) // 2]
     _timed(task, middle, replicates)  # compiles, or loads what was compiled before
     explored, filtered, integrated = _timed(task, middle, replicates)

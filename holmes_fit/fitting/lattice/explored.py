@@ -221,15 +221,18 @@ def explore(task: Task, replicates: int) -> Explored:
     If the likelihood is exact, a node costs little, and all are computed: some models jump from one point to the next.
     """
     explored = Explored(task, replicates)
-    if not task.is_noisy:
-        explored.add(grid_nodes([np.arange(length) for length in explored.learning_shape]))
-        return explored
-    explored.add(grid_nodes(first_nodes(explored.learning_shape)))
-    between = _nodes_between(explored)
+    explored.add(nodes_at_first(task))
+    between = _nodes_between(explored) if task.is_noisy else []
     if between:
         explored.add(between)
         explored.is_refined = True
     return explored
+
+
+def nodes_at_first(task: Task) -> list[Node]:
+    """Return the nodes that are computed for everyone."""
+    shape = shape_of(task.space.learning)
+    return grid_nodes(first_nodes(shape) if task.is_noisy else [np.arange(length) for length in shape])
 
 
 def _nodes_between(explored: Explored) -> list[Node]:
