@@ -15,7 +15,7 @@ STAMP = $(VENV)/.installed
 LOCK_VENV = build/lock
 
 .DEFAULT_GOAL := help
-.PHONY: help env test check format demo bench examples replicate coverage calibration searches recovery lock clean
+.PHONY: help env test check format demo bench examples replicate coverage calibration recovery lock clean
 .PHONY: faults soak fuzz audit wheel lines times
 
 help: ## List the targets
@@ -119,24 +119,40 @@ coverage: env ## See whether people's posteriors and evidences mean what they sa
 calibration: env ## Simulate groups and mixtures, and see whether pooling tells the truth about them
 	"$(BIN)/python" -m benchmarks.group_calibration $(TASKS)
 
-searches: env ## Set the optimisers beside a dense grid
-	"$(BIN)/python" -m benchmarks.search runs/search
-	cp runs/search/summary.csv reports/fitting/searches.csv
-
 # References take two hours or more on one core, and are kept in reports/fitting/likelihood; stopped, the same command
 # goes on. Real people are left out unless their file is given: `make likelihoods WEATHER=people.csv`.
 WEATHER ?=
-.PHONY: references likelihoods decision
+.PHONY: references likelihoods
 references: env ## Make the references of the bench of the likelihood that are missing
 	"$(BIN)/python" -m benchmarks.likelihood references $(if $(WEATHER),--weather "$(WEATHER)")
 
 likelihoods: env ## Score estimators of the choice likelihood against the references
 	"$(BIN)/python" -m benchmarks.likelihood score $(if $(WEATHER),--weather "$(WEATHER)")
 
+# Questions that were asked once and are answered are asked again with the code of their time, of which build/ gets a
+# copy. What they keep goes to its reports/.
+ANSWERED = e0fce49
+ANSWERED_IN = build/$(ANSWERED)
+AS_ANSWERED = PYTHONSAFEPATH=1 PYTHONPATH=$(ANSWERED_IN) "$(BIN)/python" -m
+.PHONY: decision searches grid speeds
+
+$(ANSWERED_IN):
+	git clone --quiet --shared . $@
+	git -C $@ checkout --quiet --detach $(ANSWERED)
+
 # Takes about an hour on two cores; stopped, it goes on where it was. The plan and the tables are in
 # reports/fitting/decision.
-decision: env ## Let ways of making a likelihood from few filters compete
-	"$(BIN)/python" -m benchmarks.decision run runs/decision
+decision: env $(ANSWERED_IN) ## Let ways of making a likelihood from few filters compete
+	$(AS_ANSWERED) benchmarks.decision run runs/decision
+
+searches: env $(ANSWERED_IN) ## Set the optimisers beside a dense grid
+	$(AS_ANSWERED) benchmarks.search runs/search
+
+grid: env $(ANSWERED_IN) ## Set recovered parameters beside a dense grid
+	$(AS_ANSWERED) benchmarks.recovery parameters runs/recovery
+
+speeds: env $(ANSWERED_IN) ## Set pooling beside PyMC the plain way
+	$(AS_ANSWERED) benchmarks.pooling --keep runs/speeds
 
 # Some ten minutes on two cores. `make faults FAULTS=--compiled` compiles the kernel anew for every fault in it: an hour.
 faults: env ## Show that the tests notice deliberate faults
@@ -166,13 +182,12 @@ lines: env ## Measure line coverage, the kernel with compilation off
 	"$(BIN)/coverage" combine --quiet
 	"$(BIN)/coverage" report --skip-covered --fail-under=90
 
-# Takes about three hours on two cores; stopped, it goes on where it was, but for the timing. The tables are kept in
-# reports/recovery.
-recovery: env ## Recover parameters and models on the paper's tasks, beside a dense grid, and time it
-	"$(BIN)/python" -m benchmarks.recovery parameters runs/recovery
-	"$(BIN)/python" -m benchmarks.recovery models runs/recovery
-	"$(BIN)/python" -m benchmarks.recovery time runs/recovery
-	cp runs/recovery/*.csv reports/recovery/
+# Takes about two hours on two cores; stopped, it goes on where it was. The tables are kept in reports/recovery.
+recovery: env ## Recover the parameters and the models of two of the paper's tasks
+	"$(BIN)/holmes-fit" recover --protocol compositional_3 --seed 7 --out runs/recovery/3 || test $$? -eq 3
+	"$(BIN)/holmes-fit" recover --protocol compositional_4 --subjects 40 --seed 7 --out runs/recovery/4 || test $$? -eq 3
+	for table in confusion model_recovery power recovery sbc_summary; do for levels in 3 4; do \
+		cp runs/recovery/$$levels/$$table.csv reports/recovery/$${table}_$$levels.csv; done; done
 
 lock: ## Resolve pyproject.toml into requirements.lock
 	"$(PYTHON)" -m venv $(LOCK_VENV)

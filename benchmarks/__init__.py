@@ -2,8 +2,11 @@
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import typer
+
+ROOT = Path(__file__).resolve().parent.parent
 
 
 def command(main: Callable[..., object]) -> None:

@@ -7,9 +7,10 @@ passes if its licence is known, and permissive or of a kind that asks nothing of
 import re
 import sys
 from importlib import metadata
-from pathlib import Path
 
-LOCK = Path(__file__).resolve().parent.parent / "requirements.lock"
+from benchmarks import ROOT
+
+LOCK = ROOT / "requirements.lock"
 PINNED = re.compile(r"^([\w.-]+)==([^\s;\\]+)(?:\s*;\s*([^\\]+))?", flags=re.MULTILINE)
 
 # Names as packages write them: identifiers (SPDX), trove classifiers, and a few words of their own.

@@ -6,15 +6,18 @@ times, and a column that the protocol does not name. Seconds are those of the pr
 does counts little; those on the clock are shown beside them. Limits are for both.
 """
 
-import argparse
 import os
 import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import pandas as pd
+import typer
+
+from benchmarks import command
 
 LIMITS = {1_000_000: (20.0, 1.0), 2_000_000: (45.0, 2.0)}  # rows: seconds and gigabytes
 PROBLEMS, TRIALS = 4, 50  # of a person, and of a problem
@@ -62,9 +65,9 @@ def trials(first: int, rows: int) -> pd.DataFrame:
 
 def check(data: Path, protocol: Path) -> dict[str, float]:
     """Check a file, and return the seconds of the processor and on the clock, and the gigabytes at most."""
-    command = [sys.executable, "-m", "holmes_fit", "check", str(data), "--protocol", str(protocol), "--quiet"]
+    called = [sys.executable, "-m", "holmes_fit", "check", str(data), "--protocol", str(protocol), "--quiet"]
     begun = time.perf_counter()
-    _, status, used = os.wait4(os.posix_spawn(command[0], command, os.environ), 0)
+    _, status, used = os.wait4(os.posix_spawn(called[0], called, os.environ), 0)
     if status:
         raise SystemExit(f"holmes-fit check ended with {os.waitstatus_to_exitcode(status)}")
     kilobytes = used.ru_maxrss if sys.platform == "linux" else used.ru_maxrss / 1024
@@ -75,14 +78,12 @@ def check(data: Path, protocol: Path) -> dict[str, float]:
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", default=",".join(map(str, LIMITS)))
+def main(sizes: Annotated[str, typer.Option("--rows")] = ",".join(map(str, LIMITS))) -> None:
     missed = False
     with tempfile.TemporaryDirectory() as name:
         data, protocol = Path(name, "trials.csv"), Path(name, "task.toml")
         protocol.write_text(PROTOCOL, encoding="utf-8")
-        for rows in map(int, parser.parse_args().rows.split(",")):
+        for rows in map(int, sizes.split(",")):
             for first in range(0, rows, CHUNK):
                 part = trials(first, min(CHUNK, rows - first))
                 part.to_csv(data, index=False, header=not first, mode="a" if first else "w")
@@ -95,4 +96,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    command(main)

@@ -22,8 +22,7 @@ import pandas as pd
 import typer
 from scipy.stats import binom
 
-from benchmarks import command
-from benchmarks.earlier import ROOT
+from benchmarks import ROOT, command
 from benchmarks.kept import Kept, Rows, by_cell, judged, write_summaries
 from holmes_fit._support.uniformity import rank_of
 from holmes_fit.fitting.lattice.posterior import Posterior

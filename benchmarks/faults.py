@@ -23,9 +23,8 @@ from typing import Annotated
 
 import typer
 
-from benchmarks import command
+from benchmarks import ROOT, command
 
-ROOT = Path(__file__).resolve().parent.parent
 LIST = ROOT / "benchmarks" / "faults.toml"
 FOLDERS = ("holmes_fit", "paper", "tests", "benchmarks", "data", "protocols", "fitting", "reports")
 FILES = ("pyproject.toml", "README.md", "Makefile", "requirements.lock")

@@ -22,8 +22,7 @@ import numpy as np
 import pandas as pd
 import typer
 
-from benchmarks import command
-from benchmarks.earlier import ROOT
+from benchmarks import ROOT, command
 from benchmarks.kept import Kept, Rows, by_cell, judged, write_summaries
 from holmes_fit.fitting.lattice.posterior import Posterior
 from holmes_fit.groups.pooling.draws import GroupDraws, People

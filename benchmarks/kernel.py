@@ -5,9 +5,12 @@ same traces to the bit. Calls are timed in turns, ``--seconds`` long, and each i
 """
 
 import importlib
+import io
 import json
+import re
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 from collections.abc import Callable
@@ -17,8 +20,7 @@ from types import ModuleType
 
 import numpy as np
 
-from benchmarks import command
-from benchmarks.earlier import NAME, lay_out, make_importable
+from benchmarks import ROOT, command
 from holmes_fit.models.filters import draws, kernel
 from holmes_fit.models.filters.settings import Settings
 from holmes_fit.models.registry import MODELS, LatentCauseModel, Observer
@@ -30,6 +32,7 @@ VALUES = {"alpha": 1.0, "omega": 0.5}
 SETTINGS = [{"alpha": 0.3, "omega": 0.3}, VALUES, {"alpha": 2.0, "omega": 1.0}]
 TASKS = ("compositional_3", "weather_prediction", "shape_color")
 REPLICATES = 8  # as many filters as a fit runs at a node, and more
+NAME = "holmes_fit_earlier"  # the package of another revision
 
 
 @cache
@@ -72,10 +75,16 @@ def filter_call(
 
 
 def earlier_kernel(revision: str, folder: Path) -> ModuleType:
-    """Import the kernel of another revision beside today's."""
-    lay_out(revision, folder)
-    make_importable(folder)
-    (path,) = (folder / NAME).rglob("filters/kernel.py")  # the room around it has moved
+    """Import the kernel of another revision beside today's, from a package that has another name."""
+    wanted = ["holmes_fit", "data", "protocols", "fitting", "reports"]
+    archive = subprocess.run(["git", "archive", revision, *wanted], cwd=ROOT, capture_output=True, check=True)
+    with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
+        files.extractall(folder, filter="data")
+    package = (folder / "holmes_fit").rename(folder / NAME)
+    for path in package.rglob("*.py"):
+        path.write_text(re.sub(r"\bholmes_fit\b", NAME, path.read_text("utf-8")), "utf-8")
+    sys.path.insert(0, str(folder))
+    (path,) = package.rglob("filters/kernel.py")  # the room around it has moved
     return importlib.import_module(".".join(path.relative_to(folder).with_suffix("").parts))
 
 

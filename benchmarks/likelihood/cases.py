@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from benchmarks import ROOT
 from holmes_fit.likelihood.answers import Response
 from holmes_fit.models.registry import LatentCauseModel, find_model
 from holmes_fit.settings.preset import load_preset
@@ -19,7 +20,7 @@ from holmes_fit.trials.cohorts import Learner
 from holmes_fit.trials.reading import read_cohort
 
 RULES = Path(__file__).with_name("cases.toml")
-KEPT = Path(__file__).resolve().parents[2] / "reports" / "fitting" / "likelihood"
+KEPT = ROOT / "reports" / "fitting" / "likelihood"
 LEARNING, RESPONSE = ("alpha", "omega"), ("beta", "lapse")
 NAMES = (*LEARNING, *RESPONSE)
 FROM_FILE = "file"
