@@ -119,22 +119,19 @@ coverage: env ## See whether people's posteriors and evidences mean what they sa
 calibration: env ## Simulate groups and mixtures, and see whether pooling tells the truth about them
 	"$(BIN)/python" -m benchmarks.group_calibration $(TASKS)
 
-# References take two hours or more on one core, and are kept in reports/fitting/likelihood; stopped, the same command
-# goes on. Real people are left out unless their file is given: `make likelihoods WEATHER=people.csv`.
+# Real people are left out unless their file is given: `make likelihoods WEATHER=people.csv`.
 WEATHER ?=
-.PHONY: references likelihoods
-references: env ## Make the references of the bench of the likelihood that are missing
-	"$(BIN)/python" -m benchmarks.likelihood references $(if $(WEATHER),--weather "$(WEATHER)")
-
+OF_BENCH = $(if $(WEATHER),--weather "$(WEATHER)") --keep reports/fitting/likelihood
+.PHONY: likelihoods
 likelihoods: env ## Score estimators of the choice likelihood against the references
-	"$(BIN)/python" -m benchmarks.likelihood score $(if $(WEATHER),--weather "$(WEATHER)")
+	"$(BIN)/python" -m benchmarks.likelihood $(OF_BENCH)
 
 # Questions that were asked once and are answered are asked again with the code of their time, of which build/ gets a
 # copy. What they keep goes to its reports/.
 ANSWERED = e0fce49
 ANSWERED_IN = build/$(ANSWERED)
 AS_ANSWERED = PYTHONSAFEPATH=1 PYTHONPATH=$(ANSWERED_IN) "$(BIN)/python" -m
-.PHONY: decision searches grid speeds
+.PHONY: decision references searches grid speeds
 
 $(ANSWERED_IN):
 	git clone --quiet --shared . $@
@@ -144,6 +141,10 @@ $(ANSWERED_IN):
 # reports/fitting/decision.
 decision: env $(ANSWERED_IN) ## Let ways of making a likelihood from few filters compete
 	$(AS_ANSWERED) benchmarks.decision run runs/decision
+
+# Takes two hours or more on one core; stopped, it goes on where it was. What is found is added to what is kept here.
+references: env $(ANSWERED_IN) ## Make the references of the bench of the likelihood that are missing
+	$(AS_ANSWERED) benchmarks.likelihood references $(OF_BENCH)
 
 searches: env $(ANSWERED_IN) ## Set the optimisers beside a dense grid
 	$(AS_ANSWERED) benchmarks.search runs/search

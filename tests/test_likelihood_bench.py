@@ -1,13 +1,11 @@
-"""The bench of the choice likelihood: its estimators and its tempering against answers that are known otherwise."""
+"""The bench of the choice likelihood: its estimators against answers that are known otherwise."""
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy.special import expit, logsumexp
+from scipy.special import expit
 
-from benchmarks.likelihood.cases import KEPT, draw_cases, read_cases
 from benchmarks.likelihood.estimators import ESTIMATORS, OFFSETS, around, with_error
-from benchmarks.likelihood.tempering import temper
 from holmes_fit.likelihood.answers import Response, likelihood_of
 from holmes_fit.likelihood.traces import Traces
 
@@ -22,11 +20,6 @@ def some_traces(rng: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[
     shared = rng.standard_normal((len(OFFSETS), FILTERS, 3)) @ directions
     p_hat = expit(shared + 0.3 * rng.standard_normal(shared.shape))
     return p_hat, (rng.random(N_TRIALS) < p_hat[0, 0]).astype(np.int8)
-
-
-def test_the_kept_cases_are_those_of_the_rules() -> None:
-    drawn = draw_cases()
-    assert read_cases(KEPT)[: len(drawn)] == drawn
 
 
 def test_the_point_itself_comes_first_and_counts_most() -> None:
@@ -62,24 +55,6 @@ def test_the_error_of_an_estimate_is_what_repeating_it_shows() -> None:
     spread = np.std([each.value for each in found], ddof=1)
     stated = np.sqrt(np.mean([each.error**2 for each in found]))
     assert 0.7 < stated / spread < 1.4  # an SD of 60 values is known to within a tenth, and so is the other
-
-
-def test_tempering_against_enumeration() -> None:
-    """Four kinds of luck a trial, and a likelihood that is a product over trials: the expectation is known."""
-    rng = np.random.default_rng(SEED)
-    table = 2.0 * rng.standard_normal((20, 4))
-
-    def likelihood(luck: NDArray[np.int64]) -> NDArray[np.float64]:
-        return table[np.arange(20), luck % 4].sum(axis=1)
-
-    exact = float(np.sum(logsumexp(table, axis=1) - np.log(4)))
-    runs = [temper(likelihood, 20, 32, 64, np.random.default_rng([SEED, run])) for run in range(8)]
-    found = np.array([run.log_likelihood for run in runs])
-    assert min(run.steps for run in runs) > 3  # else there would be nothing to show
-    assert abs(found.mean() - exact) < 4 * found.std(ddof=1) / np.sqrt(len(found)) + 0.1
-    assert found.std() < 1.0
-    fresh = [likelihood(rng.integers(0, 1 << 32, (runs[0].filters, 20))) for _ in range(8)]
-    assert found.std() < np.std([logsumexp(each) for each in fresh])  # as many filters, without tempering
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)

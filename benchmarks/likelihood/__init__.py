@@ -4,16 +4,13 @@ An estimator is given the p-hat traces of R filters at one point of the learning
 be its neighbours on a lattice, the choices, and the response parameters. The truth is the logarithm of the expectation
 over filters of the product over trials.
 
-``cases``       who is asked where: drawn once, by the rules in ``cases.toml``
-``references``  the truth, by brute force or by tempering over luck
-``tempering``   a sampler over the luck of filters, for cases that brute force cannot decide
+``cases``       who is asked where
 ``estimators``  the registry
 ``scores``      estimators against references
 
-``python -m benchmarks.likelihood references``, then ``score``; ``check`` holds tempering against brute force. Tables
-are kept in reports/fitting/likelihood, or where ``--keep`` says.
+Run with ``python -m benchmarks.likelihood``. Tables are kept in reports/fitting/likelihood, or where ``--keep`` says;
+the references are there, too. How they and the cases were made is in revision e0fce49, which ``make references`` runs.
 
 ``--weather`` is the file of real people, who are skipped without it. ``--case`` and ``--estimator``, which can be given
-several times, do some of them; ``--filters`` is how many each set has. ``--again N`` tries references anew that did not
-come out, with chains N times as long.
+several times, do some of them; ``--filters`` is how many each set has.
 """

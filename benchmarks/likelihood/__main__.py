@@ -1,9 +1,9 @@
-"""The commands of the bench."""
+"""The command of the bench."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import pandas as pd
 import typer
@@ -12,32 +12,21 @@ from threadpoolctl import threadpool_limits
 import benchmarks.likelihood
 from benchmarks import command
 from benchmarks.likelihood.cases import FROM_FILE, KEPT, read_cases
-from benchmarks.likelihood.references import check_tempering, make_references
 from benchmarks.likelihood.scores import FILTERS, errors_of, score, summary
 
 __doc__ = benchmarks.likelihood.__doc__
 
 
 def main(
-    do: Literal["references", "check", "score"],
     weather: Path | None = None,
     keep: Path = KEPT,
     names: Annotated[list[str] | None, typer.Option("--case")] = None,
     estimators: Annotated[list[str] | None, typer.Option("--estimator")] = None,
     filters: int = FILTERS,
-    again: int | None = None,
 ) -> None:
+    """Score estimators, print how far they are from the references, and keep the summaries."""
     cases = [case for case in read_cases(keep) if not names or case.name in names]
-    if do == "references":
-        make_references(cases, weather, keep, again)
-    elif do == "check":
-        check_tempering(cases, weather, keep)
-    else:
-        show(score(cases, weather, estimators, filters, keep), keep)
-
-
-def show(table: pd.DataFrame, keep: Path) -> None:
-    """Print how far estimators are from the references, and keep the summaries."""
+    table = score(cases, weather, estimators, filters, keep)
     references = pd.read_csv(keep / "references.csv", dtype={"case": str})
     about = pd.read_csv(keep / "cases.csv", dtype={"case": str})[["case", "task", "origin", "model"]]
     errors = errors_of(table, references).merge(about, on="case")

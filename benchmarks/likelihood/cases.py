@@ -1,30 +1,22 @@
-"""Who is asked where: simulated people by the rules of ``cases.toml``, and real people from a file that is given.
+"""Who is asked where: the kept table of cases, of simulated people, and of real people from a file that is given."""
 
-The table of cases is kept: real people's were chosen when it was made, as the rules say.
-"""
-
-import tomllib
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from benchmarks import ROOT
 from holmes_fit.likelihood.answers import Response
 from holmes_fit.models.registry import LatentCauseModel, find_model
-from holmes_fit.settings.preset import load_preset
 from holmes_fit.studies.simulation import simulate
 from holmes_fit.trials.cohorts import Learner
 from holmes_fit.trials.reading import read_cohort
 
-RULES = Path(__file__).with_name("cases.toml")
 KEPT = ROOT / "reports" / "fitting" / "likelihood"
 LEARNING, RESPONSE = ("alpha", "omega"), ("beta", "lapse")
 NAMES = (*LEARNING, *RESPONSE)
 FROM_FILE = "file"
-DIGITS = 4  # significant ones of all values, so that the table says them exactly
 
 Values = dict[str, float]
 
@@ -68,42 +60,6 @@ def learners_in_file(path: Path | None, task: str) -> list[tuple[Learner, ...]]:
         tuple(learner for learner in cohort.learners if learner.subject == subject)
         for subject in cohort.subjects["subject"]
     ]
-
-
-def draw_cases() -> list[Case]:
-    """Draw all simulated people and the points at which they are asked, by the rules."""
-    rules = tomllib.loads(RULES.read_text(encoding="utf-8"))
-    rng = np.random.default_rng(rules["seed"])
-    cases = []
-    for group in rules["people"]:
-        for _ in range(group["number"]):
-            seed, truth = int(rng.integers(1_000_000)), drawn_values(rng)
-            for model, at in group["asked"]:
-                name = f"{len(cases) + 1:02d}"
-                values = point(at, truth, rng)
-                cases.append(Case(name, group["task"], seed, group["model"], truth, model, at, values))
-    return cases
-
-
-def point(at: str, truth: Values, rng: np.random.Generator) -> Values:
-    """Return the values at which a person is asked."""
-    if at == "truth":
-        return truth
-    if at == "prior":
-        return drawn_values(rng)
-    assert at == "shifted"
-    return truth | {name: rounded(truth[name] * rng.choice([0.5, 2.0])) for name in LEARNING}
-
-
-def drawn_values(rng: np.random.Generator) -> Values:
-    """Draw learning and response parameters from the fitting prior."""
-    axes = {axis.name: axis for axis in load_preset("default").space(find_model("flat")).free}
-    return {name: rounded(float(axes[name].draw(rng, 1)[0])) for name in NAMES}
-
-
-def rounded(value: float) -> float:
-    """Return a value as the table of cases will say it."""
-    return float(f"{value:.{DIGITS}g}")
 
 
 def read_cases(folder: Path = KEPT) -> list[Case]:

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from benchmarks.likelihood.cases import KEPT, LEARNING, Case, at_hand
 from benchmarks.likelihood.estimators import ESTIMATORS, OFFSETS, Estimate
-from benchmarks.likelihood.references import NONE
 from holmes_fit.likelihood.traces import Replicates, Traces, traces_of
 from holmes_fit.models.registry import Observer
 from holmes_fit.settings.preset import load_preset
@@ -19,6 +18,7 @@ SEED = 303  # of the draws; references have others
 A_POINT = 1 << 12  # numbers of the replicates of a point
 KEY = ["case", "estimator", "filters"]
 CACHE = Path("runs") / "likelihood"
+NONE = "none"  # the way to a reference that did not come out
 
 
 def points_around(case: Case) -> list[dict[str, float]]:
