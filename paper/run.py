@@ -1,12 +1,10 @@
 """Running the studies that are asked for in a run folder, and writing their tables, figures and the report."""
 
-import hashlib
 import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 
 import pandas as pd
@@ -15,28 +13,16 @@ from holmes_fit._support.csv_tables import write_table
 from holmes_fit._support.errors import Problems, nearest
 from holmes_fit._support.progress import OnProgress
 from holmes_fit.models.registry import check_count
-from holmes_fit.runs.folder import Run, open_run
-from holmes_fit.studies.work import each_done
+from holmes_fit.runs.folder import open_run
+from holmes_fit.runs.identity import code_digest, code_identity
+from holmes_fit.studies.work import each_done, keep_each
 from paper.compare import difference_table
 from paper.pdf import report
 from paper.results import StudyResult, finish_study
-from paper.studies import FULL, QUICK, STUDIES, WHOLE, Chunk, Job, Reading, Sizes, jobs_of, wanted_chunks
+from paper.studies import FULL, QUICK, STUDIES, WHOLE, Reading, Sizes, jobs_of, wanted_chunks
 from paper.tasks import run_chunk
 
 REPORT = "replication.pdf"
-ROOT = Path(__file__).resolve().parents[1]
-# Results depend on these files, and on no others.
-CODE = (
-    "holmes_fit/models/filters/*.py",
-    "holmes_fit/models/registry.py",
-    "holmes_fit/trials/cohorts.py",
-    "holmes_fit/trials/observations.py",
-    "holmes_fit/trials/protocols/generators.py",
-    "paper/scores.py",
-    "paper/studies.py",
-    "paper/tasks.py",
-    "protocols/*.toml",
-)
 
 
 @dataclass(frozen=True)
@@ -77,8 +63,11 @@ def replicate(
     lead: Reading = "as_published" if as_published else "as_written"
     readings = tuple(sorted(WHOLE, key=lambda reading: reading != lead)) if studies == STUDIES else (lead,)
     keys = [chunk.key for chunk in wanted_chunks(jobs, asked, STUDIES, WHOLE)]
-    with open_run(out, identity=_identity(asked), about={}, keys=keys) as run:
-        _run_chunks(run, jobs, wanted_chunks(jobs, asked, studies, readings), workers, progress)
+    own_code = code_digest(Path(__file__).resolve().parent)
+    identity = {"kind": "replication", "paper": own_code, **code_identity(), **asdict(asked)}
+    with open_run(out, identity=identity, about={}, keys=keys) as run:
+        chunks = [(jobs[chunk.job], chunk) for chunk in wanted_chunks(jobs, asked, studies, readings)]
+        keep_each(run, run_chunk, chunks, lambda each: each[1].key, workers=workers, progress=progress)
         work = [(study, reading) for reading in readings for study in studies]
         finished = dict(each_done(partial(finish_study, run, jobs, asked), work, workers=workers))
         results = [finished[each][0] for each in work]
@@ -105,28 +94,3 @@ def keep(found: Replication, folder: Path) -> list[Path]:
         written.append(folder / f"{name}.csv")
     whole = (path for path in found.files if path.name in ("differences.csv", REPORT))
     return written + [Path(shutil.copyfile(path, folder / path.name)) for path in whole]
-
-
-def _identity(sizes: Sizes) -> dict[str, object]:
-    """Return everything that results depend on."""
-    files = [path for pattern in CODE for path in sorted(ROOT.glob(pattern))]
-    code = hashlib.sha256(b"\0".join(path.read_bytes() for path in files)).hexdigest()
-    return {"kind": "replication", "holmes_fit": version("holmes-fit"), "code": code[:16], **asdict(sizes)}
-
-
-def _run_chunks(
-    run: Run, jobs: dict[str, Job], chunks: Sequence[Chunk], workers: int | None, progress: OnProgress | None
-) -> None:
-    """Run the chunks that are not there yet, and save each as soon as it is done."""
-    there = set(run.progress().done)
-    missing = [chunk for chunk in chunks if chunk.key not in there]
-    tell = progress or (lambda done, total: None)
-    done = len(chunks) - len(missing)
-    tell(done, len(chunks))
-    for number, (chunk, tables) in enumerate(each_done(partial(_tables, jobs), missing, workers=workers), done + 1):
-        run.save_record(chunk.key, tables)
-        tell(number, len(chunks))
-
-
-def _tables(jobs: dict[str, Job], chunk: Chunk) -> dict[str, object]:
-    return run_chunk(jobs[chunk.job], chunk)

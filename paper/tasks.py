@@ -71,8 +71,9 @@ def run_model(job: Job, protocol: str, model: str, reading: Reading, point: int,
     return Run(task, chosen.is_flat, p_hat, history)
 
 
-def run_chunk(job: Job, chunk: Chunk) -> dict[str, object]:
-    """Run a chunk and return its tables, as records keep them."""
+def run_chunk(work: tuple[Job, Chunk]) -> tuple[dict[str, object], dict[str, NDArray[np.generic]]]:
+    """Run a chunk of a job and return its tables, as records keep them."""
+    job, chunk = work
     values = job.values(chunk.model, chunk.point)
     found: Rows = {}
     for protocol in job.protocols:
@@ -82,7 +83,7 @@ def run_chunk(job: Job, chunk: Chunk) -> dict[str, object]:
             assert run.task.protocol.generator is not None
             for name, rows in SCORES[run.task.protocol.generator.kind](run).items():
                 found.setdefault(name, []).extend(known | row for row in rows)
-    return {name: pd.DataFrame(rows).to_dict("split", index=False) for name, rows in found.items()}
+    return {name: pd.DataFrame(rows).to_dict("split", index=False) for name, rows in found.items()}, {}
 
 
 def compositional_scores(run: Run) -> Rows:

@@ -1,14 +1,16 @@
 """Commands, as they are given in a terminal."""
 
 import pytest
+import typer
 
-from holmes_fit.cli import main
+from holmes_fit.cli import app
+from holmes_fit.cli import run as run_program
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+def run(capsys: pytest.CaptureFixture[str], *arguments: object, program: typer.Typer = app) -> tuple[int, str, str]:
     """Run a command, and return its exit code and what it printed."""
     with pytest.raises(SystemExit, match=r"^\d+$") as ended:
-        main([str(argument) for argument in arguments])
+        run_program(program, "holmes-fit", [str(argument) for argument in arguments])
     out, err = capsys.readouterr()
     return int(str(ended.value.code)), out, err
 
@@ -16,11 +18,11 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, st
 class Shell:
     """Where a test gives commands, which end as it says."""
 
-    def __init__(self, capsys: pytest.CaptureFixture[str]):
-        self.capsys = capsys
+    def __init__(self, capsys: pytest.CaptureFixture[str], program: typer.Typer = app):
+        self.capsys, self.program = capsys, program
 
     def __call__(self, *arguments: object, code: int = 0) -> tuple[str, str]:
-        ended, out, err = run(self.capsys, *arguments)
+        ended, out, err = run(self.capsys, *arguments, program=self.program)
         assert ended == code, err
         return out, err
 

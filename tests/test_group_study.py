@@ -63,31 +63,29 @@ def test_a_study_goes_on_where_it_was(tmp_path: Path, pooled: list[GroupStudy]) 
     cohort = simulate("conditioning", subjects=2, seed=SEED).cohort
     plan = set_up_groups(request_fit(cohort, ("bias", "flat"), preset=tiny_preset(), seed=SEED), 3)
     assert plan.keys == [(COHORT, "flat", f"{n:04d}") for n in range(3)]
-    told: list[int] = []
+    told: list[tuple[int, int]] = []
 
-    def stop_after_two() -> None:
-        told.append(1)
-        if len(told) == 2:
+    def stop_after_two(*done: int) -> None:
+        told.append(done)
+        if done[0] == 2:
             raise KeyboardInterrupt("enough")
 
     with plan.open(tmp_path / "groups") as run, pytest.raises(KeyboardInterrupt, match="enough"):
-        carry_out_groups(plan, run, workers=1, done=stop_after_two)
+        carry_out_groups(plan, run, workers=1, progress=stop_after_two)
     assert len(pooled) == 2
     with plan.open(tmp_path / "groups") as run:
-        carry_out_groups(plan, run, workers=1, done=lambda: told.append(1))
+        carry_out_groups(plan, run, workers=1, progress=lambda *done: told.append(done))
     assert len(pooled) == 3
-    assert len(told) == 2 + 3
+    assert told == [(0, 3), (1, 3), (2, 3), (2, 3), (3, 3)]
     assert not run.progress().missing
 
 
 def test_ranks_have_a_row_for_each_group_parameter_and_quantity(tmp_path: Path, pooled: list[GroupStudy]) -> None:
     cohort = simulate("conditioning", subjects=2, seed=SEED).cohort
     plan = set_up_groups(request_fit(cohort, ("flat",), preset=tiny_preset(), seed=SEED), 2)
-    told: list[int] = []
     for _ in range(2):  # the second time, everything is there
         with plan.open(tmp_path / "groups") as run:
-            carry_out_groups(plan, run, workers=1, done=lambda: told.append(1))
-    assert len(told) == 2 * len(plan.keys)
+            carry_out_groups(plan, run, workers=1)
     assert len(pooled) == 2
     assert pooled[0] is pooled[1]  # so that its filters are run once
     ranks = group_ranks(plan, run)

@@ -11,12 +11,13 @@ from pypdf import PdfReader
 
 from holmes_fit._support.errors import InputError
 from holmes_fit.runs.folder import open_run
-from paper.__main__ import main
+from paper.__main__ import app
 from paper.compare import OUTSIDE, UNKNOWN, WITHIN, check_headlines, compare, published_table, reason, verdict
 from paper.run import Replication, keep, replicate
 from paper.studies import OBSERVERS, STUDIES, VARIANTS, Sizes, chunks_of, effective_reading, jobs_of, sampled_pairs
 from paper.summaries import task_spread
 from paper.tasks import make_task, run_chunk
+from tests.commands import Shell, raising
 
 TWO = ("pairs", "ablation_pairs", "ablation_forward_seeds", "shared_pairs", "shared_tasks", "dissected_pairs")
 ONE = ("seeds", "ablation_seeds")
@@ -108,46 +109,39 @@ def test_what_is_kept_is_small_and_complete(everything: tuple[Path, Replication]
     assert len(comparison) == sum(len(result.comparison) for result in found.results)
 
 
-def test_the_command_prints_how_it_came_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["conditioning", "--quick", "--workers", "1", "--out", str(tmp_path / "out")]) == 0
-    assert re.search(r"^conditioning, as written: \d of 3 headlines hold$", capsys.readouterr().out)
+@pytest.fixture
+def paper(capsys: pytest.CaptureFixture[str]) -> Shell:
+    return Shell(capsys, app)
+
+
+def test_the_command_prints_how_it_came_out(tmp_path: Path, paper: Shell) -> None:
+    out, _ = paper("conditioning", "--quick", "--workers", 1, "--out", tmp_path / "out")
+    assert re.search(r"^conditioning, as written: \d of 3 headlines hold$", out)
     names = {path.name for path in (tmp_path / "out" / "as_written" / "conditioning").iterdir()}
     tables = {f"{name}.csv" for name in ("runs", "trials", "summary", "headlines", "tests")}
     assert names == tables | {"conditioning.png", "conditioning.pdf"}
 
 
-def test_the_command_says_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["forwards", "--workers", "0", "--out", str(tmp_path / "out")]) == 2
-    assert capsys.readouterr().err.splitlines() == [
+def test_the_command_says_what_is_wrong(tmp_path: Path, paper: Shell) -> None:
+    assert paper.refuses("forwards", "--workers", 0, "--out", tmp_path / "out").splitlines() == [
         "argument which: saw 'forwards'; allowed: backward, forward, conditioning, ablation, sweep. "
         "Did you mean 'forward'?",
-        "argument workers: saw 0; allowed: a whole number from 1 to 2147483647.",
+        "option --workers: saw 0; allowed: a whole number from 1 to 2147483647.",
     ]
-    with pytest.raises(SystemExit, match=r"^2$"):
-        main(["forward", "--keep", str(tmp_path)])
+    assert "name no study" in paper.refuses("forward", "--keep", tmp_path)
 
 
 @pytest.mark.parametrize("name", ["file", "file/below", "x" * 300])
-def test_a_folder_that_cannot_be_made_ends_with_2(
-    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_folder_that_cannot_be_made_ends_with_2(name: str, tmp_path: Path, paper: Shell) -> None:
     (tmp_path / "file").write_text("mine")
-    assert main(["forward", "--quick", "--out", str(tmp_path / name)]) == 2
-    assert "folder" in capsys.readouterr().err
+    assert "folder" in paper.refuses("forward", "--quick", "--out", tmp_path / name)
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
-def test_ctrl_c_says_how_to_go_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def stopped(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("paper.run.run_chunk", stopped)
-    assert main(["forward", "--quick", "--workers", "1", "--out", str(tmp_path / "out")]) == 130
-    assert capsys.readouterr().err == (
-        f"Stopped. What is done is safe in {tmp_path / 'out'}; the same command goes on from there.\n"
-    )
+def test_ctrl_c_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, paper: Shell) -> None:
+    monkeypatch.setattr("paper.run.run_chunk", raising(KeyboardInterrupt()))
+    _, said = paper("forward", "--quick", "--workers", 1, "--out", tmp_path / "out", code=130)
+    assert said == f"Stopped. What is done is safe in {tmp_path / 'out'}; the same command goes on from there.\n"
 
 
 # ------------------------------------------------------------------------------------------------------------- resuming
@@ -228,7 +222,7 @@ def test_departures_concern_holmes_alone() -> None:
 def test_a_chunk_survives_its_file_to_the_last_bit(tmp_path: Path) -> None:
     job = jobs_of(TINY)["conditioning"]
     chunk = next(chunks_of(job, "as_written"))
-    tables = run_chunk(job, chunk)
+    tables, _ = run_chunk((job, chunk))
     with open_run(tmp_path / "run", identity={}, about={}, keys=[chunk.key]) as run:
         run.save_record(chunk.key, tables)
         loaded = run.load_record(chunk.key)

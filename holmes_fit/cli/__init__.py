@@ -24,10 +24,14 @@ for name in ORDER:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command, and end with its exit code.
+    """Run ``holmes-fit`` with some arguments, by default those of the command line."""
+    run(app, "holmes-fit", arguments)
+
+
+def run(program: typer.Typer, name: str, arguments: Sequence[str] | None = None) -> None:
+    """Run a command of a program, and end with its exit code.
 
     It is 0 if all is fine, 1 after a failure, 2 for bad input, 3 if there are results with warnings, 130 after Ctrl-C.
-    ``arguments`` are what follows ``holmes-fit``, by default those of the command line.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in given
@@ -40,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     say = Output(as_json="--json" in given)
     try:
         # With JSON, what is wrong with the options must not be printed, but come back.
-        code = app(given, prog_name="holmes-fit", obj=say, standalone_mode=not say.as_json) or FINE
+        code = program(given, prog_name=name, obj=say, standalone_mode=not say.as_json) or FINE
     except InputError as error:
         say.refuse(error)
         code = BAD_INPUT

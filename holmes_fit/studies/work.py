@@ -5,6 +5,10 @@ from contextlib import closing
 from typing import TypeVar
 
 from holmes_fit._support.errors import HolmesFitError
+from holmes_fit._support.progress import OnProgress
+from holmes_fit.runs.folder import Run
+from holmes_fit.runs.manifest import JSON
+from holmes_fit.runs.records import Arrays, Key
 from holmes_fit.runs.workers.pool import Failure
 from holmes_fit.runs.workers.tasks import do_all
 
@@ -30,3 +34,24 @@ def each_done(
                 error.add_note(result.traceback)
                 raise error
             yield work[number], result
+
+
+def keep_each(
+    run: Run,
+    function: Callable[[Work], tuple[JSON, Arrays]],
+    work: Sequence[Work],
+    key: Callable[[Work], Key],
+    *,
+    workers: int | None = None,
+    dask: str | None = None,
+    progress: OnProgress | None = None,
+) -> None:
+    """Do what a run has no record of, and save the facts and arrays of each piece of work as soon as it is done."""
+    there = set(run.progress().done)
+    missing = [each for each in work if key(each) not in there]
+    tell, done = progress or (lambda done, total: None), len(work) - len(missing)
+    tell(done, len(work))
+    results = each_done(function, missing, workers=workers, dask=dask, name=key)
+    for number, (each, result) in enumerate(results, start=1):
+        run.save_record(key(each), *result)
+        tell(done + number, len(work))

@@ -6,7 +6,7 @@ process. Cohorts are records of the study's folder.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
 from os import PathLike
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy.stats import truncnorm
 
 from holmes_fit._support.errors import Problems, Quoted
+from holmes_fit._support.progress import OnProgress
 from holmes_fit.fitting.lattice.posterior import Posterior
 from holmes_fit.fitting.lattice.task import natural
 from holmes_fit.fitting.person import rounded
@@ -33,7 +34,7 @@ from holmes_fit.settings.spaces import FreeParameter, Space
 from holmes_fit.studies.recovery.estimates import SBC
 from holmes_fit.studies.recovery.shared_traces import SharedTraces
 from holmes_fit.studies.statistics import Values
-from holmes_fit.studies.work import each_done
+from holmes_fit.studies.work import keep_each
 from holmes_fit.trials.cohorts import Learner
 
 KIND = "groups"
@@ -164,22 +165,18 @@ def carry_out_groups(
     *,
     workers: int | None = None,
     dask: str | None = None,
-    done: Callable[[], None] = lambda: None,
+    progress: OnProgress | None = None,
 ) -> None:
-    """Do the cohorts that are missing; ``done`` is called after each of all, those of earlier times included."""
-    missing = run.progress().missing
-    for _ in range(len(setup.keys) - len(missing)):
-        done()
-    work = [(setup, key) for key in setup.keys if key in missing]
-    for (_, key), (rank, facts) in each_done(_cohort, work, workers=workers, dask=dask):
-        run.save_record(key, facts, {"rank": rank})
-        done()
+    """Do the cohorts that are missing."""
+    work = [(setup, key) for key in setup.keys]
+    keep_each(run, _cohort, work, lambda each: each[1], workers=workers, dask=dask, progress=progress)
 
 
-def _cohort(work: tuple[GroupSetup, Key]) -> tuple[NDArray[np.int64], dict[str, float]]:
+def _cohort(work: tuple[GroupSetup, Key]) -> tuple[dict[str, float], dict[str, NDArray[np.int64]]]:
     setup, (_, model, number) = work
     rng = np.random.default_rng([setup.fits.seed, setup.models.index(model), int(number)])
-    return _study(setup, model).cohort(rng)
+    rank, facts = _study(setup, model).cohort(rng)
+    return facts, {"rank": rank}
 
 
 _STUDIES: dict[str, GroupStudy] = {}  # in each process, the one that it works on: its filters are many

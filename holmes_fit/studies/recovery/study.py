@@ -196,7 +196,8 @@ def _calibrate_groups(
             return None
         return group_ranks(GroupSetup(next(iter(setup.fits.values())), 0), own)
     with setup.groups.open(folder) as own:
-        carry_out_groups(setup.groups, own, workers=workers, dask=dask, done=tally.one)
+        told = tally.part(len(setup.groups.keys))
+        carry_out_groups(setup.groups, own, workers=workers, dask=dask, progress=told)
         return group_ranks(setup.groups, own)
 
 
