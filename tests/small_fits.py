@@ -10,39 +10,24 @@ from holmes_fit.settings.preset import Preset, load_preset
 from holmes_fit.studies.simulation import simulate
 from holmes_fit.trials.cohorts import Cohort, build_cohort
 
-SMALL = """
-base = "quick"
+NODES = {"alpha": 3, "omega": 3, "beta": 5, "lapse": 3, "learning_rate": 9}
 
-[search]
-evaluations = 6
-starts = 2
 
-[posterior]
-draws = 20
+def small_text(**nodes: int) -> str:
+    """Return a preset as its file says it, with the usual nodes or others."""
+    head = 'base = "quick"\n[search]\nevaluations = 6\nstarts = 2\n[posterior]\ndraws = 20\n'
+    return head + "".join(f"[parameters.{name}]\nnodes = {n}\n" for name, n in (NODES | nodes).items())
 
-[parameters.alpha]
-nodes = 5
 
-[parameters.omega]
-nodes = 5
-
-[parameters.beta]
-nodes = 8
-
-[parameters.lapse]
-nodes = 4
-
-[parameters.learning_rate]
-nodes = 9
-"""
+SMALL = small_text()
 OBSERVER = Observer(particles=20)
 OBSERVER_OPTIONS = ["--particles", "20"]
 
 
-def small_preset(folder: Path) -> Path:
+def small_preset(folder: Path, **nodes: int) -> Path:
     """Write the preset into a folder, and return its path."""
     path = folder / "small.toml"
-    path.write_text(SMALL)
+    path.write_text(small_text(**nodes))
     return path
 
 

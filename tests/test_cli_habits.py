@@ -96,12 +96,18 @@ def test_help_takes_less_than_half_a_second() -> None:
     assert min(times) < 0.5
 
 
-def test_shells_complete_commands_protocols_presets_and_models() -> None:
-    def completed(words: str) -> list[str]:
-        asking = {"_HOLMES_FIT_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
-        return subprocess.check_output([HOLMES_FIT], env=os.environ | asking, text=True).split()
+def test_shells_complete_commands_protocols_presets_and_models(monkeypatch: pytest.MonkeyPatch, shell: Shell) -> None:
+    def asking(words: str) -> dict[str, str]:
+        return {"_HOLMES_FIT_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
 
-    assert completed("holmes-fit re") == ["report", "recover"]
+    def completed(words: str) -> list[str]:
+        for name, value in asking(words).items():
+            monkeypatch.setenv(name, value)
+        return shell()[0].split()
+
+    begun = asking("holmes-fit re")
+    said = subprocess.check_output([HOLMES_FIT], env=os.environ | begun, text=True)
+    assert said.split() == completed("holmes-fit re") == ["report", "recover"]
     assert completed("holmes-fit mo") == ["models"]
     assert completed("holmes-fit compare run --le") == ["--leave-out"]
     assert completed("holmes-fit check data.csv --protocol we") == ["weather_prediction"]

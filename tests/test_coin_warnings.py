@@ -19,9 +19,9 @@ TOSSED = ["s01", "s03"]
 
 @pytest.fixture(scope="module")
 def fits(tmp_path_factory: pytest.TempPathFactory) -> Fits:
-    """Five people who predict the weather, two of whom toss a coin."""
+    """Three people who predict the weather, two of whom toss a coin."""
     folder = tmp_path_factory.mktemp("coins")
-    cohort = people(5, "weather_prediction", seed=1)
+    cohort = people(3, "weather_prediction", seed=1)
     rng = np.random.default_rng(4)
     for name in TOSSED:
         coin = pd.Series(rng.integers(0, 2, int((cohort.trials["subject"] == name).sum())), dtype="Int8")

@@ -248,10 +248,10 @@ def test_a_second_process_is_refused(preset: Path, tmp_path: Path) -> None:
 @POSIX_ONLY
 @pytest.mark.slow
 def test_killed_at_random_moments_it_ends_with_the_same_bytes(preset: Path, tmp_path: Path) -> None:
-    some = people(4)
+    some = people(3)
     data = tmp_path / "data.csv"
     write_trials(some.trials, some.protocol, data)
-    models = ("flat", "holmes", "rescorla_wagner")
+    models = ("flat", "rescorla_wagner")
     whole = fitted(some, models, preset, tmp_path / "undisturbed")
     options = ["--protocol", "conditioning", "--models", ",".join(models), "--preset", preset, *OBSERVER_OPTIONS]
     command = [HOLMES_FIT, "fit", data, *options, "--workers", "2", "--out", tmp_path / "run"]
@@ -260,9 +260,9 @@ def test_killed_at_random_moments_it_ends_with_the_same_bytes(preset: Path, tmp_
     print("moments from seed", seed)
     moments = random.Random(seed)
     killed = 0
-    for _ in range(3):
+    for _ in range(2):
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        wanted = len(list(records.rglob("*.npz"))) + moments.randint(0, 4)
+        wanted = len(list(records.rglob("*.npz"))) + moments.randint(0, 3)
         limit = time.monotonic() + 60
         while process.poll() is None and len(list(records.rglob("*.npz"))) < wanted and time.monotonic() < limit:
             time.sleep(0.01)

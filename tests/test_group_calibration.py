@@ -148,7 +148,7 @@ def test_people_stay_within_the_bounds_even_of_a_group_far_outside() -> None:
 def shared_by(protocol: str) -> SharedTraces:
     """A short task on a small lattice."""
     table = load_preset("quick").model_dump(exclude_none=True)
-    for name, nodes in (("alpha", 5), ("omega", 5), ("beta", 6), ("lapse", 4)):
+    for name, nodes in (("alpha", 3), ("omega", 3), ("beta", 5), ("lapse", 3)):
         table["parameters"][name]["nodes"] = nodes
     preset = Preset.model_validate(table)
     space = preset.space(find_model("holmes"))
@@ -180,7 +180,7 @@ def test_each_learner_has_the_traces_of_its_own_trials() -> None:
     """A person of several learners with as many kinds of p-hat: none is given those of another."""
     shared = shared_by("shepard")
     found = tuple(np.full((32, len(each.choices)), 0.1 + 0.1 * n) for n, each in enumerate(shared.learners))
-    order = np.broadcast_to(np.arange(32)[::-1], (25, 32))
+    order = np.broadcast_to(np.arange(32)[::-1], (9, 32))
     task = SharedTask(shared.learners, shared.space, shared=replace(shared, _found={3: found}), order=order)
     traces = task.traces(np.empty(0), Replicates(8, LATTICE + 3 * A_NODE))
     assert [each.shape for each in traces.p_hat] == [(8, len(each.choices)) for each in shared.learners]

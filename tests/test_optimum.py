@@ -1,5 +1,6 @@
 """The best-fitting point: response parameters solved inside, and winners that are not chosen by luck."""
 
+from functools import cache
 from types import SimpleNamespace
 
 import numpy as np
@@ -64,11 +65,16 @@ def test_the_bias_model_has_the_choice_rate() -> None:
     assert abs(pulled - 0.5) < abs(rate - 0.5)
 
 
+@cache
+def a_lattice() -> tuple[Explored, Posterior]:
+    explored = explore(a_task("flat", alpha=1.0, omega=0.5), 8)
+    return explored, posterior_of(explored, with_error=False)
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_searches_keep_to_their_budget_and_beat_the_lattice(method) -> None:
-    task = a_task("flat", alpha=1.0, omega=0.5)
-    explored = explore(task, 8)
-    posterior = posterior_of(explored)
+    explored, posterior = a_lattice()
+    task = explored.task
     optima = find_optima(explored, posterior, SearchSettings(method=method, evaluations=12, starts=2))
     best_node = np.unravel_index(np.argmax(posterior.log_likelihood), posterior.mass.shape)
     start = np.array([axis.positions[i] for axis, i in zip(task.space.learning, best_node, strict=False)])

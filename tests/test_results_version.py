@@ -37,7 +37,8 @@ def numbers(folder: Path) -> dict[str, float]:
         p_hat = model.p_hat(observations, values, Observer(particles=50), np.uint64(7), 2)
         found[f"p_hat of {name}"] = float(np.mean(p_hat * np.arange(1, observations.n_trials + 1)))
     models = ("holmes", "flat", "rescorla_wagner", "bias")
-    fits = fit(cohort, models, folder / "run", preset=small_preset(folder), observer=OBSERVER, workers=1)
+    preset = small_preset(folder, alpha=5, omega=5, beta=8, lapse=4)
+    fits = fit(cohort, models, folder / "run", preset=preset, observer=OBSERVER, workers=1)
     for row in fits.models.itertuples():
         found[f"log_likelihood of {row.subject} with {row.model}"] = float(str(row.log_likelihood))
         found[f"log_evidence of {row.subject} with {row.model}"] = float(str(row.log_evidence))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -175,9 +176,14 @@ def trace_cohort(
 
 def learner_key(learner: Learner, seed: int) -> np.uint64:
     """Return the key of a learner's draws: the same wherever the same person and restart are filtered."""
+    return _key(learner.subject, learner.restart, seed)
+
+
+@lru_cache(maxsize=1024)  # every node of a lattice asks for it
+def _key(subject: str, restart: str, seed: int) -> np.uint64:
     from holmes_fit.models.filters.draws import stream_key
 
-    return stream_key(seed, json.dumps([learner.subject, learner.restart]))
+    return stream_key(seed, json.dumps([subject, restart]))
 
 
 def _checked(

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,27 +26,27 @@ class FreeParameter:
     def name(self) -> str:
         return self.parameter.name
 
-    @property
+    @cached_property
     def low(self) -> float:
         """The lower bound on the scale of search."""
         return float(self.parameter.to_scale(self.parameter.low))
 
-    @property
+    @cached_property
     def high(self) -> float:
         """The upper bound on the scale of search."""
         return float(self.parameter.to_scale(self.parameter.high))
 
-    @property
+    @cached_property
     def spacing(self) -> float:
         """The width of a cell on the scale of search, the same for all."""
         return (self.high - self.low) / self.nodes
 
-    @property
+    @cached_property
     def positions(self) -> NDArray[np.float64]:
         """The nodes on the scale of search: the centres of equal cells, so that sums over them are midpoint rules."""
         return self.low + (np.arange(self.nodes, dtype=np.float64) + 0.5) * self.spacing
 
-    @property
+    @cached_property
     def values(self) -> NDArray[np.float64]:
         """The nodes as natural values."""
         return self.to_natural(self.positions)
@@ -61,7 +62,7 @@ class FreeParameter:
         density = self.prior.log_density(self.to_natural(at), self.parameter.scale, *bounds)
         return np.where((self.low <= at) & (at <= self.high), density, -np.inf)
 
-    @property
+    @cached_property
     def log_weights(self) -> NDArray[np.float64]:
         """The log prior mass of each node: density times the width of a cell, made to sum to 1 over the nodes."""
         density = self.log_density(self.positions)
