@@ -150,8 +150,7 @@ def gorilla_csv() -> bytes:
                     rows.append([event + 3, *at, *again, *shown])
             event += 3
         rows.append([event + 1, *fixed, "", "END TASK", "", "", "", "", "", "", "", 0, 1, "", "", "", ""])
-    rows.append(["END OF FILE", *[""] * (len(GORILLA_HEAD) - 1)])
-    return csv_bytes([GORILLA_HEAD, *rows], encoding="utf-8-sig")
+    return csv_bytes([GORILLA_HEAD, *rows, ["END OF FILE"]], encoding="utf-8-sig")
 
 
 def gorilla_questionnaire_csv() -> bytes:
@@ -160,7 +159,7 @@ def gorilla_questionnaire_csv() -> bytes:
     for private, age in (("508749", "24"), ("508750", "31")):
         answers = [("BEGIN QUESTIONNAIRE", ""), ("age", age), ("age-quantised", "2"), ("END QUESTIONNAIRE", "")]
         rows += [[i, private, "questionnaire-4vcn", *answer] for i, answer in enumerate(answers, start=1)]
-    return csv_bytes([head, *rows, ["END OF FILE", "", "", "", ""]], encoding="utf-8-sig")
+    return csv_bytes([head, *rows, ["END OF FILE"]], encoding="utf-8-sig")
 
 
 def gorilla_builder_2_csv() -> bytes:
@@ -179,22 +178,25 @@ def gorilla_builder_2_csv() -> bytes:
 
 
 def labjs_records(person: int) -> list[dict[str, Any]]:
-    """One person's rows: the technical information, screens, and the loop around them when it ends."""
+    """One person's rows: technical information, a form, screens, and the loops around them when they end."""
     meta = {"labjs_version": "20.2.4", "location": "https://lab.example/?participant=x", "screen_width": 1920}
     records: list[dict[str, Any]] = [
         {"sender": "Welcome", "sender_type": "html.Screen", "sender_id": "0", "response": "go", "ended_on": "response"},
     ]
     records[0] |= {"duration": 5120.4, "meta": json.dumps(meta), "url": json.dumps({"participant": f"q{person + 1}"})}
+    form = {"sender": "About you", "sender_type": "html.Page", "sender_id": "0_1", "ended_on": "form submission"}
+    records.append({**form, "duration": 8311.1, "age": ("24", "31")[person]})
     for i, (cue, key, rt, answer) in enumerate(TRIALS[person]):
         own = {"cue": cue, "correctResponse": answer}
-        end = {"response": key, "responseAction": f"keydown({key})", "ended_on": "response", "duration": rt}
+        end = {"response": key, "response_action": f"keydown({key})", "ended_on": "response", "duration": rt}
         end = end if key else {"response": None, "ended_on": "timeout", "duration": 2000}
         fixation = {"sender": "Fixation", "sender_type": "html.Screen", "duration": 500.1, "ended_on": "timeout"}
         choice = {"sender": "Choice", "sender_type": "canvas.Screen", **own, **end, "correct": key == answer}
-        around = {"sender": "Trial", "sender_type": "flow.Sequence", "ended_on": "completed", **own}
+        around = {"sender": "Trial", "sender_type": "flow.Sequence", "ended_on": "completion", **own}
         for j, row in enumerate((fixation, choice, around)):
             records.append({**row, "sender_id": f"1_{i}_{j}" if j < 2 else f"1_{i}"})
-    records.append({"sender": "Task", "sender_type": "flow.Loop", "sender_id": "1", "ended_on": "completed"})
+    records.append({"sender": "Task", "sender_type": "flow.Loop", "sender_id": "1", "ended_on": "completion"})
+    records.append({"sender": "root", "sender_type": "flow.Sequence", "sender_id": "", "ended_on": "completion"})
     for record in records:
         record["timestamp"] = "2024-03-01T10:17:00.000Z"
     return records
@@ -203,11 +205,23 @@ def labjs_records(person: int) -> list[dict[str, Any]]:
 def labjs_csv(person: int) -> bytes:
     records = labjs_records(person)
     names = list(dict.fromkeys(name for record in records for name in record))
+    names.insert(4, "")  # a variable without a name
     rows = [
         [value if isinstance(value := record.get(name, ""), str) else json.dumps(value) for name in names]
         for record in records
     ]
     return csv_bytes([names, *([cell if cell != "null" else "" for cell in row] for row in rows)])
+
+
+def labjs_pasted_csv() -> bytes:
+    """Files of two people one after the other; the last rows do not say who did them, nor do links."""
+    parts = []
+    for person in (0, 1):
+        records = [{**record, "url": "{}" if "url" in record else ""} for record in labjs_records(person)]
+        named = [record | {"participantID": f"q{person + 1}"} for record in records[:-2]] + records[-2:]
+        names = [*dict.fromkeys(name for record in labjs_records(0) for name in record), "participantID"]
+        parts += [names, *([str(record.get(name) or "") for name in names] for record in named)]
+    return csv_bytes(parts)
 
 
 def bids_files() -> dict[str, bytes]:
@@ -216,14 +230,17 @@ def bids_files() -> dict[str, bytes]:
     people = [["participant_id", "age", "group"], ["sub-01", 24, "control"], ["sub-02", 31, "n/a"], ["sub-03", 9, "x"]]
     files["participants.tsv"] = csv_bytes(people, "\t")
     files["task-learn_events.json"] = b'{"trial_type": {"LongName": "kind"}, "onset": {"Units": "s"}}'
+    files["task-rest_events.tsv"] = b"onset\tduration\ttrial_type\n0\t30\tdots\n"  # the same for everyone
+    files["task-sleep_events.tsv"] = b"onset\tduration\n"
     head = ["onset", "duration", "trial_type", "cue", "response", "response_time", "answer"]
     for person, trials in enumerate(TRIALS):
         for run in (1, 2):
             rows: list[list[object]] = []
             for i, (cue, key, rt, answer) in enumerate(trials[2 * run - 2 : 2 * run]):
+                onset = f"{10.5 * i + 2}"
                 seconds = "n/a" if rt is None else rt / 1000
-                rows.append([f"{10.5 * i + 2}", 1, "choice", cue, key or "n/a", seconds, answer])
-                rows.append([f"{10.5 * i + 4}", 0.5, "feedback", "n/a", "n/a", "n/a", "n/a"])
+                rows.append([onset, 1, "choice", cue, key or "n/a", seconds, answer])
+                rows.append(["n/a" if run == 1 else f"{10.5 * i + 4}", 0.5, "feedback", "n/a", "n/a", "n/a", "n/a"])
             if run == 2:
                 rows.reverse()
             folder = f"sub-0{person + 1}/func/sub-0{person + 1}_task-learn_run-{run}"

@@ -141,3 +141,7 @@ def test_messages_that_come_again_are_folded(tmp_path: Path, shell: Shell) -> No
     out, _ = shell("check", path, "--protocol", protocol, code=2)
     assert out.count("saw 'lft'") == 1
     assert re.search(r"data\.csv, row 5, column choice; .* and \d+ more places: saw 'lft'", out)
+    path.write_text(path.read_text().replace(",lft,easy", ",1,easy").replace("a,1", "a,x1"))
+    out, _ = shell("check", path, "--protocol", protocol, code=2)
+    assert out.count("allowed: a whole number") == 5
+    assert "data.csv, column trial: 6 more like these." in out

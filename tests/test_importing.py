@@ -103,8 +103,9 @@ def test_jspsych_keeps_what_may_be_a_trial_and_says_what_it_is(tmp_path: Path) -
         ("subject s07 from the file's name", None),
         ("dropped trial types that are no trials: preload, instructions, survey-html-form", 3),
         ("kept trial_type html-keyboard-response 4, image-keyboard-response 4", 8),
+        ("answers given once, carried to all trials of the person: response.age, response.sex", None),
     ]
-    assert imported.table["subject"].unique().tolist() == ["s07"]
+    assert imported.table[["subject", "response.age"]].drop_duplicates().to_numpy().tolist() == [["s07", "24"]]
     everything = import_files(path, keep={"trial_type": ["preload", "survey-html-form"]})
     assert everything.table["response.age"].tolist() == ["", "24"]
 
@@ -163,6 +164,19 @@ def test_psychopy(tmp_path: Path) -> None:
     ]
 
 
+def test_psychopy_sessions_that_were_broken_off_are_left_aside(tmp_path: Path) -> None:
+    folder = psychopy_folder(tmp_path)
+    head = "instruct.started,participant,date,expName,psychopyVersion,frameRate,"
+    lay(
+        folder,
+        {"003_learn.csv": f"{head}\n0.1,003,2024,learn,2022.2.5,60,\n".encode(), "004.csv": f"{head}\n".encode()},
+    )
+    imported = import_files(folder, keep={"loop": "trials_2"})
+    assert imported.table["subject"].unique().tolist() == ["001", "002"]
+    assert ("left aside, as no loop was begun", 1) in rules(imported, "003_learn.csv")
+    assert ("left aside, as it is a header without rows", None) in rules(imported, "004.csv")
+
+
 def test_psychopy_says_which_loops_there_are(tmp_path: Path) -> None:
     imported = import_files(psychopy_folder(tmp_path), rename={"key_resp.keys": "key"})
     about = rules(imported, "001_learn_2024.csv")
@@ -211,11 +225,13 @@ def test_gorilla_second_builder_and_events_out_of_order(tmp_path: Path) -> None:
 def test_gorilla_short_questionnaires(tmp_path: Path) -> None:
     wide = [["Event Index", "Participant Private ID", "age", "hand"], [1, "508749", 24, "left"], [1, "508750", 31, ""]]
     files = {"task.csv": raw_files.gorilla_csv(), "q.csv": csv_bytes([*wide, ["END OF FILE", "", "", ""]])}
+    files["q4.csv"] = csv_bytes([wide[0], ["END OF FILE"]])  # which nobody has answered
     files["q3.csv"] = files["q2.csv"] = files["q.csv"]
     imported = import_files(lay(tmp_path / "raw", files))
     assert "age (questionnaire)" not in imported.table
     left_out = "columns that the task has as well left out: Event Index, age, hand"
     assert (left_out, None) in rules(imported, "q3.csv")
+    assert ("columns joined by participant: none", 0) in rules(imported, "q4.csv")
     assert imported.table[["age", "hand"]].drop_duplicates().to_numpy().tolist() == [["24", "left"], ["31", ""]]
 
 
@@ -237,13 +253,35 @@ def test_labjs(form: str, tmp_path: Path) -> None:
 
 def test_labjs_leaves_out_what_nobody_could_answer(tmp_path: Path) -> None:
     folder = lay(tmp_path, {"a.csv": raw_files.labjs_csv(0), "b.csv": raw_files.labjs_csv(1)})
-    imported = import_files(folder, subject="url.participant")
+    imported = import_files(folder)
     assert imported.table["sender"].tolist() == ["Welcome", *["Choice"] * 4] * 2
     assert imported.table["subject"].unique().tolist() == ["q1", "q2"]
     assert imported.table["meta.screen_width"].tolist()[0] == "1920"
-    assert ("dropped loops and sequences (sender_type flow)", 5) in rules(imported, "a.csv")
-    assert ("dropped screens without any response: Fixation", 4) in rules(imported, "a.csv")
-    assert ("subject q1 filled in where it was empty", 13) in rules(imported, "a.csv")
+    assert imported.table["age"].tolist() == ["24"] * 5 + ["31"] * 5
+    assert ("dropped loops and sequences (sender_type flow)", 6) in rules(imported, "a.csv")
+    assert ("dropped screens without any response: About you, Fixation", 5) in rules(imported, "a.csv")
+    assert ("column url.participant renamed to subject", None) in rules(imported, "a.csv")
+    assert ("subject q1 filled in where it was empty", 15) in rules(imported, "a.csv")
+
+
+def test_labjs_files_that_were_pasted_together(tmp_path: Path) -> None:
+    (tmp_path / "all.csv").write_bytes(raw_files.labjs_pasted_csv())
+    imported = import_files(tmp_path / "all.csv", keep={"sender": "Choice"})
+    assert_expected(imported, "response", "correctResponse", ("q1", "q2"), tmp_path)
+    assert imported.table["age"].tolist() == ["24"] * 4 + ["31"] * 4
+    dropped = "dropped headers between rows; what follows each is read as a file of its own"
+    assert (dropped, 1) in rules(imported, "all.csv")
+    assert ("answers given once, carried to all trials of the person: age", None) in rules(imported, "all.csv, part 2")
+
+
+def test_labjs_trials_that_are_forms(tmp_path: Path) -> None:
+    form = {"sender": "Guess", "sender_type": "html.Form", "ended_on": "form submission", "sender_id": "0", "id": "x"}
+    records = [form | {"guess": "rain"}, form | {"guess": "sun"}, form | {"sender": "Pause", "ended_on": "timeout"}]
+    (tmp_path / "p.json").write_text(json.dumps(records), encoding="utf-8")
+    assert import_files(tmp_path / "p.json").table[["subject", "guess"]].to_numpy().tolist() == [
+        ["x", "rain"],
+        ["x", "sun"],
+    ]
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -259,6 +297,8 @@ def test_bids(packed: bool, tmp_path: Path) -> None:
     assert imported.table["age"].tolist() == ["24"] * 4 + ["31"] * 4
     assert imported.table["response_time"].tolist()[6] == imported.table["group"].tolist()[6] == ""
     assert ("left aside 6 files that hold no events", None) in rules(imported)
+    assert ("left aside, as its name tells no person", 1) in rules(imported, "task-rest_events.tsv")
+    assert ("left aside, as it is a header without rows", None) in rules(imported, "task-sleep_events.tsv")
     assert ("rows put in the order of their onsets", 4) in rules(imported, "sub-02_task-learn_run-2_events.tsv")
     assert ("columns joined by participant: age, group", 3) in rules(imported, "participants.tsv")
 

@@ -127,6 +127,15 @@ def test_cues_and_what_is_none() -> None:
     assert any(text.startswith("no cue: pair, as it follows from tone, same") for text in draft.reasons)
 
 
+def test_the_items_of_a_questionnaire_are_no_covariates() -> None:
+    items = {f"q{i}": ["no"] * 8 + ["yes"] * 8 for i in range(9)}
+    for n, covariates in ((8, ("sex", *[f"q{i}" for i in range(8)])), (9, ("sex",))):
+        given = {"sex": ["f"] * 8 + ["m"] * 8, **dict(list(items.items())[:n])}
+        protocol, draft = drafted(table_of(**given))
+        assert protocol.columns.optional_covariates == covariates
+    assert any(text.startswith("no covariates: q0, q1") for text in draft.reasons)
+
+
 def test_marks_of_odd_trials_are_no_cues() -> None:
     rows = pd.concat([table_of(), *[table_of().assign(trial=table_of()["trial"] + 8 * i) for i in range(1, 4)]])
     rows["catch"] = [1, *[0] * 63]
@@ -138,6 +147,7 @@ def test_what_is_undecided_is_said() -> None:
     assert "columns.trial: no column of whole numbers" in questions(trial=None)
     assert "columns.trial: the numbers in trial repeat within a person" in questions(trial=[1, 2, 3, 4] * 4)
     assert "columns.choice: choice has 4 values (0, 1, 2, 3); every one needs" in questions(choice=[0, 1, 2, 3] * 4)
+    assert "or ratings a threshold such as above = 50" in questions(choice=[0, 30, 50, 100] * 4)
     assert 'columns.outcome: no column with two values has a name such as "outcome"' in questions(outcome=None)
     assert "features: no column looks like a cue" in questions(tone=None)
     phases = questions(phase=["training"] * 6 + ["test"] * 2 + ["training"] * 6 + ["test"] * 2)

@@ -8,14 +8,19 @@ The files are made by ``tests/raw_files.py``, in the layout that the programs do
 - PsychoPy: "Data outputs" (www.psychopy.org/general/dataOutputs.html). A separator ends every line (issue 129 of
   psychopy/psychopy), loops leave half-empty rows when they end (1116), routines outside of loops rows of their own
   (6002), the order of columns differs from person to person (1097), and whoever stops early has a column
-  ``trials.thisTrial`` (1115).
+  ``trials.thisTrial`` (1115), or a file without any loop or row (ethanweed/Learn-PsychoPy).
 - Gorilla: "Experiment Tree Nodes" and the pages on the two task builders (support.gorilla.sc). Rows are events, among
-  them BEGIN TASK and END TASK, later attempts and screens to go on; the last row says END OF FILE.
+  them BEGIN TASK and END TASK, later attempts and screens to go on. The last row says END OF FILE in a single cell, a
+  questionnaire may have no other, and unnamed columns stand between others (the example data of the R package
+  eyethinkdata, dcr-eyethink/eyethinkdata).
 - lab.js: "Data format" (labjs.readthedocs.io, reference). Loops and sequences have rows as screens have; ``meta`` is
-  JSON in the first row.
+  JSON in the first row. Of public files (mklab-japan/labjs_book_support, chapter 12; s-n-1-0/labcsv.py): the row of the
+  whole study has no ``sender_id`` and may name nobody, forms end on ``form submission`` and hold the age, a column has
+  no name, ``url`` is ``{}``, and files of people are pasted together with their headers.
 - BIDS: "Task events" and "Participants file" (bids-specification.readthedocs.io); ``ds002`` of
   bids-standard/bids-examples has baseline trials with ``n/a`` for their kind, ``-`` for a missed answer and ``-1`` for
-  whether that was right.
+  whether that was right; ``ds000117`` and ``fnirs_automaticity`` have onsets of ``n/a``, ``ds114`` files of events at
+  the top, for everyone.
 - Tables: "ECMA-376" for workbooks and "pandas.DataFrame.to_parquet" for what pandas adds to Parquet.
 """
 
@@ -44,6 +49,7 @@ EXAMPLES: dict[str, tuple[dict[str, bytes], str]] = {
     "Gorilla": ({"task.csv": raw_files.gorilla_csv(), "form.csv": raw_files.gorilla_questionnaire_csv()}, ""),
     "Gorilla, builder 2": ({"task.csv": raw_files.gorilla_builder_2_csv()}, ""),
     "lab.js CSV": ({f"{i}.csv": raw_files.labjs_csv(i) for i in (0, 1)}, "--keep sender=Choice"),
+    "lab.js, pasted": ({"all.csv": raw_files.labjs_pasted_csv()}, "--keep sender=Choice"),
     "lab.js JSON": (
         {f"{i}.json": json.dumps(raw_files.labjs_records(i)).encode() for i in (0, 1)},
         "--keep sender=Choice",

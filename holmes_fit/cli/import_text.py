@@ -1,6 +1,7 @@
 """What an import did to the files, as text for people and as facts for programs."""
 
 from collections.abc import Iterator
+from pathlib import PurePath
 
 from holmes_fit.trials.importing.reading import Imported
 from holmes_fit.trials.importing.sheets import Note, listed
@@ -23,7 +24,7 @@ def _joined(notes: list[Note]) -> Note:
     if len(notes) == 1:
         return notes[0]
     counts = [note.rows for note in notes if note.rows is not None]
-    files = listed([note.file for note in notes], 2)
+    files = listed([PurePath(note.file).name for note in notes], 2)
     return Note(f"{len(notes):,} files ({files})", notes[0].rule, sum(counts) if counts else None)
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PLACES = 5  # of a problem that comes again and again
+ROW = re.compile(", row [0-9]+")
 
 FINE, FAILED, BAD_INPUT, WITH_WARNINGS, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -158,15 +159,22 @@ def in_one_line(message: object) -> str:
 
 
 def folded(problems: Iterable[Problem]) -> list[str]:
-    """Say each problem once, with the first of its places where there are several; programs have them all."""
+    """Say each problem once, with the first of its places where there are several; programs have them all.
+
+    Of problems in one column that differ only in what was seen, the first ones are said, and how many there are.
+    """
     places: dict[tuple[str, str, str], list[str]] = {}
     for problem in problems:
         places.setdefault((problem.seen, problem.allowed, problem.advice), []).append(problem.where)
-    texts = []
+    alike: dict[tuple[str, str], list[str]] = {}
     for (seen, allowed, advice), where in places.items():
         more = f" and {len(where) - PLACES:,} more places" if len(where) > PLACES else ""
-        texts.append(in_one_line(Problem("; ".join(where[:PLACES]) + more, seen, allowed, advice)))
-    return texts
+        text = in_one_line(Problem("; ".join(where[:PLACES]) + more, seen, allowed, advice))
+        alike.setdefault((ROW.sub("", where[0]) if ROW.search(where[0]) else text, allowed), []).append(text)
+    for (place, _), texts in alike.items():
+        if len(texts) > PLACES:
+            texts[PLACES:] = [f"{place}: {len(texts) - PLACES:,} more like these."]
+    return [text for texts in alike.values() for text in texts]
 
 
 def _as_json(value: Any) -> Any:

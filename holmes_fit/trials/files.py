@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from holmes_fit._support.errors import Problems, Quoted, nearest, plain
-from holmes_fit.trials.text_tables import SHOWN, TableBuilder, TextTable
+from holmes_fit.trials.text_tables import SHOWN, TableBuilder, TextTable, tidy_names
 
 DataPath = str | os.PathLike[str]
 
@@ -87,7 +87,8 @@ def _one_file(path: Path, reading: Reading) -> list[Path]:
 
 
 def _files_in_folder(folder: Path, reading: Reading) -> list[Path]:
-    visible = sorted((path for path in folder.iterdir() if path.is_file() and path.name[0] != "."), key=_natural)
+    inside = [path for path in sorted(folder.iterdir()) if path.is_file() and path.name[0] != "."]
+    visible = sorted(inside, key=lambda path: in_natural_order(path.name))
     files = [path for path in visible if path.suffix.lower() in SUFFIXES]
     if not files:
         seen = Quoted(f"a folder without {', '.join(SUFFIXES)} files")
@@ -98,10 +99,10 @@ def _files_in_folder(folder: Path, reading: Reading) -> list[Path]:
     return files
 
 
-def _natural(path: Path) -> tuple[list[int | str], str]:
+def in_natural_order(text: str) -> tuple[tuple[int, str], ...]:
     """Return a key that sorts p2 before p10."""
-    parts = re.split(r"([0-9]+)", path.name)
-    return [int(part[:18]) if i % 2 else part for i, part in enumerate(parts)], path.name
+    parts = re.split(r"([0-9]+)", text)
+    return tuple((int(part[:18]), "") if i % 2 else (0, part) for i, part in enumerate(parts))
 
 
 def read_files(paths: Sequence[Path], expected: Sequence[str], reading: Reading) -> TextTable:
@@ -222,12 +223,8 @@ def _header(cells: list[str], name: str, reading: Reading) -> list[str] | None:
     header = [cell.strip() for cell in cells]
     while header and not header[-1]:  # spreadsheets leave separators at the end of lines
         header.pop()
-    unnamed = (f"unnamed_{i}" for i in range(1, 10**9) if f"unnamed_{i}" not in header)
-    header = [cell or next(unnamed) for cell in header]
-    repeated = sorted(cell for cell, times in Counter(header).items() if times > 1)
-    for cell in repeated[:SHOWN]:
-        reading.problems.add(f"{name}, header", cell, "each column name once")
-    return None if repeated or not header else header
+    header = tidy_names(header, name, reading.problems)
+    return header if 0 < len(set(header)) == len(header) else None
 
 
 def _read_rows(records: _Records, header: list[str], name: str, builder: TableBuilder, reading: Reading) -> None:

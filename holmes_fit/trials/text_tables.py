@@ -6,10 +6,10 @@ and a million rows fit into little memory.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import compress
+from itertools import compress, count
 from typing import TypeVar
 
 import numpy as np
@@ -33,8 +33,10 @@ def printable(text: str) -> str:
 
 def tidy_names(names: Sequence[str], file: str, problems: Problems) -> list[str]:
     """Return column names without blanks around them, unnamed ones with a number; report those that repeat."""
-    tidy = [name.strip() or f"unnamed_{i}" for i, name in enumerate(names, start=1)]
-    for name in sorted({name for name in tidy if tidy.count(name) > 1})[:SHOWN]:
+    tidy = [name.strip() for name in names]
+    unnamed = (name for i in count(1) if (name := f"unnamed_{i}") not in tidy)
+    tidy = [name or next(unnamed) for name in tidy]
+    for name in sorted(name for name, times in Counter(tidy).items() if times > 1)[:SHOWN]:
         problems.add(f"{file}, header", name, "each column name once")
     return tidy
 

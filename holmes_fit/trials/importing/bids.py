@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from holmes_fit._support.errors import Quoted, plain
 from holmes_fit.trials.cells import number
+from holmes_fit.trials.files import in_natural_order
 from holmes_fit.trials.importing.sheets import (
     Findings,
     Format,
     Sheet,
     as_text,
     counted,
-    in_natural_order,
     lacking,
     listed,
     names_of,
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 ENTITY = re.compile(r"([A-Za-z]+)-([A-Za-z0-9+]+)")
 NAMES = {"ses": "session", "acq": "acquisition", "rec": "reconstruction", "dir": "direction"}
 PARTICIPANTS = "participants"
+ORDER = ("subject", "session", "task", "run")
 
 
 def _marks(columns: set[str], name: str) -> str:
@@ -44,7 +45,8 @@ def prepare(sheets: list[Sheet], findings: Findings) -> list[Sheet]:
 
     ``sub-01_ses-1_task-x_run-2_events.tsv`` holds ``onset`` and ``duration`` in seconds, often ``trial_type`` and
     ``response_time``, and what else a lab wants; ``n/a`` is a missing value ("Task events" and "Common principles",
-    Brain Imaging Data Structure specification).
+    Brain Imaging Data Structure specification). A file at the top that names no person has events of everyone, and
+    nobody's answers. Where an onset is missing, as in files of behaviour alone, the event stays where it is.
     """
     sheets = [sheet.with_table(sheet.table.replace("n/a", "")) for sheet in sheets]
     people = [sheet for sheet in sheets if sheet.name.lower() == PARTICIPANTS]
@@ -53,9 +55,7 @@ def prepare(sheets: list[Sheet], findings: Findings) -> list[Sheet]:
         findings.note("all files", "no participants.tsv was given, so that nothing is joined")
     for sheet in people:
         runs = _joined(runs, sheet, findings)
-    return sorted(
-        runs, key=lambda run: tuple(in_natural_order(_cell(run, name)) for name in ("subject", "session", "run"))
-    )
+    return sorted(runs, key=lambda run: tuple(in_natural_order(_cell(run, name)) for name in ORDER))
 
 
 def _cell(run: Sheet, name: str) -> str:
@@ -64,6 +64,9 @@ def _cell(run: Sheet, name: str) -> str:
 
 def _run(sheet: Sheet, findings: Findings) -> Sheet | None:
     entities: dict[str, str] = dict(ENTITY.findall(sheet.name))
+    if sheet.found and "sub" not in entities and is_events_file(sheet.name):
+        findings.note(sheet.file, "left aside, as its name tells no person", len(sheet.table))
+        return None
     if "sub" not in entities or not is_events_file(sheet.name):
         allowed = "a name such as sub-01_task-learning_run-1_events.tsv, which tells the person"
         findings.problems.add(sheet.file, Quoted(f"the name {plain(sheet.name)}"), allowed)
@@ -74,10 +77,10 @@ def _run(sheet: Sheet, findings: Findings) -> Sheet | None:
     table = with_column(sheet.table, "subject", f"sub-{entities.pop('sub')}", sheet.file, findings)
     for key, value in entities.items():
         table = with_column(table, NAMES.get(key, key), value, sheet.file, findings)
-    onset = table["onset"].map(number)
-    for row in onset[onset.isna()].index[:20]:
-        findings.problems.add(sheet.place(row, "onset"), table["onset"][row], "a time in seconds")
-    ordered = table.loc[onset.astype("float64").sort_values(kind="stable").index]
+    onset = table["onset"].map(number).astype("float64")
+    for row in onset[onset.isna() & (table["onset"].str.strip() != "")].index[:20]:
+        findings.problems.add(sheet.place(row, "onset"), table["onset"][row], "a time in seconds, or n/a")
+    ordered = table.loc[onset.ffill().sort_values(kind="stable", na_position="first").index]
     moved = int((ordered.index != table.index).sum())
     if moved:
         findings.note(sheet.file, "rows put in the order of their onsets", moved)

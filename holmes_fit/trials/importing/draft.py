@@ -19,6 +19,7 @@ from holmes_fit.trials.protocols.schema import RESERVED
 if TYPE_CHECKING:
     import pandas as pd
 
+MOST_COVARIATES = 8  # without a name that says that they are about the person, such as the items of a questionnaire
 MISSES = ("timeout", "timedout", "timed out", "missed", "miss", "late", "no response", "noresponse", "too slow", "-")
 TESTS = re.compile("test|transfer|generali", re.IGNORECASE)
 PRACTICE = re.compile("pra[cx]ti|warm.?up|demo|example", re.IGNORECASE)
@@ -220,6 +221,8 @@ def _two_valued(guesses: Guesses, role: str, silently: bool = False) -> Column |
     for column in [column for column in hits if len(_answers(column)) > 2][:1]:
         values = f"{len(_answers(column)):,} values ({listed(_answers(column), 4)})"
         seen = f"{plain(column.name)} has {values}; every one needs the code 0 or 1 under [{role}]"
+        if None not in map(number, _answers(column)):
+            seen += ", or ratings a threshold such as above = 50"
     if not silently:
         guesses.undecided.append(f"columns.{role}: {seen}")
     return None
@@ -236,16 +239,25 @@ def _correct(guesses: Guesses, outcome: Column | None, correct: Column | None) -
 
 def _covariates(guesses: Guesses, subject: Column | None) -> list[Column]:
     """Return the columns with one value for each person that say something about more than one of them."""
-    found = []
-    for column in [column for column in guesses.left() if subject and not column.varies_within(subject.cells)]:
-        assert subject is not None
-        guesses.used.add(column.name)
-        shared = len(column.values) <= max(2, min(6, len(subject.values) // 2))
-        fits = column in guesses.named("person") or (shared and not TECHNICAL.search(column.bare_name))
-        if len(column.values) > 1 and fits and column.name not in RESERVED:
-            why = f"it has one value for each person ({listed(column.values, 4)})"
-            found.append(guesses.take("optional_covariates", column, why))
-    return found
+    if subject is None:
+        return []
+    constant = [column for column in guesses.left() if not column.varies_within(subject.cells)]
+    guesses.used |= {column.name for column in constant}
+    several = [column for column in constant if len(column.values) > 1 and column.name not in RESERVED]
+    named = [column for column in several if column in guesses.named("person")]
+    most = max(2, min(6, len(subject.values) // 2))
+    others = [column for column in several if column not in named and not TECHNICAL.search(column.bare_name)]
+    shared = [column for column in others if len(column.values) <= most]
+    if len(shared) > MOST_COVARIATES:
+        names = listed(column.name for column in shared)
+        guesses.reasons.append(f"no covariates: {names}, as there are too many; name those that matter")
+        shared = []
+    why = "it has one value for each person ({})"
+    return [
+        guesses.take("optional_covariates", column, why.format(listed(column.values, 4)))
+        for column in several
+        if column in named or column in shared
+    ]
 
 
 def _codings(guesses: Guesses, choice: Column | None, outcome: Column | None, correct: Column | None) -> list[str]:

@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import os
+import re
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,14 +15,13 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, cast
 
 from holmes_fit._support.errors import Quoted, nearest, plain
-from holmes_fit.trials.files import DataPath, Reading, check_path, read_files, shown_path
+from holmes_fit.trials.files import DataPath, Reading, check_path, in_natural_order, read_files, shown_path
 from holmes_fit.trials.importing.bids import PARTICIPANTS, is_events_file
 from holmes_fit.trials.importing.sheets import (
     Findings,
     Sheet,
     as_text,
     flattened,
-    in_natural_order,
     table_of,
 )
 from holmes_fit.trials.importing.workbooks import LARGEST, check_cells, read_parquet, read_workbook
@@ -35,6 +35,7 @@ WORKBOOK = "[Content_Types].xml"  # a member that only workbooks have
 SUFFIXES = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".xlsx", ".xlsm", ".parquet", ".gz", ".zip")
 RECORD_KEYS = {"trial_type", "trial_index", "sender", "sender_type"}  # of a record, where others hold lists of records
 PATHS = "a file, several, or a folder"
+LAST_LINE = re.compile(rb'(?<=[\r\n])("?END OF FILE"?)\s*\Z')  # of files of Gorilla: a single cell
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +121,8 @@ class _Opening:
         if aside:
             self._findings.note(name, f"left aside {len(aside):,} other files, such as {plain(str(aside[0]))}")
         if not fitting:
-            self._findings.problems.add(name, Quoted("a folder without such files"), f"files {', '.join(SUFFIXES)}")
+            seen = Quoted("only links that lead out of the folder" if away else "a folder without such files")
+            self._findings.problems.add(name, seen, f"files {', '.join(SUFFIXES)}")
         for path in fitting:
             yield from self._file(folder / path, found=True)
 
@@ -254,17 +256,40 @@ def _sheets_of(content: Content, sheet: str | None, findings: Findings) -> Itera
     elif data[:64].lstrip(b"\xef\xbb\xbf \t\r\n\xff\xfe\0")[:1] in (b"[", b"{"):
         yield from _read_json(content, findings)
         return
+    elif content.found and len(data.split()) and not data.strip().count(b"\n"):
+        findings.note(content.file, "left aside, as it is a header without rows")
+        return
     else:
-        table = _read_text(content, findings)
+        yield from _pasted(content, _read_text(content, findings), findings)
+        return
     if table is not None:
         yield Sheet(content.file, content.name, table, found=content.found)
+
+
+def _pasted(content: Content, table: pd.DataFrame | None, findings: Findings) -> Iterator[Sheet]:
+    """Give the table of a text file, or several, where files of people were pasted together with their headers."""
+    if table is None:
+        return
+    names = [name for name in table.columns if not name.startswith("unnamed_")]
+    headers = (table[names].to_numpy() == names).all(axis=1)
+    if not headers.any():
+        yield Sheet(content.file, content.name, table, found=content.found)
+        return
+    findings.note(
+        content.file, "dropped headers between rows; what follows each is read as a file of its own", int(headers.sum())
+    )
+    for part, (_, rows) in enumerate(table[~headers].groupby(headers.cumsum()[~headers]), start=1):
+        yield Sheet(f"{content.file}, part {part}", content.name, rows, part, content.found)
 
 
 def _read_text(content: Content, findings: Findings) -> pd.DataFrame | None:
     import pandas as pd
 
     reading = Reading()
-    text = read_files([cast("Path", content)], [], reading)  # which asks of a path its name and its bytes
+    head = content.data.partition(b"\n")[0]
+    padding = max((head.count(mark) * mark for mark in (b",", b";", b"\t")), key=len)
+    whole = replace(content, data=LAST_LINE.sub(rb"\1" + padding, content.data))
+    text = read_files([cast("Path", whole)], [], reading)  # which asks of a path its name and its bytes
     findings.problems.found += reading.problems.found
     for note in reading.notes:
         findings.note(content.file, note.removeprefix(f"{content.file}: "))

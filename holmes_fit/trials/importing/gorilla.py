@@ -108,7 +108,7 @@ def _joined(tasks: list[Sheet], questions: Sheet, findings: Findings) -> list[Sh
     wide = _by_person(questions, question, findings) if is_long else _one_row_each(questions, taken, findings)
     names = set(names_of(wide))
     wide = wide.rename(columns={name: free_name(name, taken | names, " (questionnaire)") for name in taken & names})
-    findings.note(questions.file, f"columns joined by participant: {listed(wide.columns)}", len(wide))
+    findings.note(questions.file, f"columns joined by participant: {listed(wide.columns) or 'none'}", len(wide))
     return [task.with_table(task.table.join(wide, on=PERSON).fillna("")) for task in tasks]
 
 
@@ -178,4 +178,4 @@ def _check_one_answer(sheet: Sheet, table: pd.DataFrame, trial: pd.Series, findi
     findings.problems.add(f"{sheet.file}, row {row}", seen, "one answer for a trial", advice)
 
 
-GORILLA = Format("gorilla", _marks, prepare, select, by=ANSWER_COLUMNS, subjects=((PERSON,),))
+GORILLA = Format("gorilla", _marks, prepare, select, by=ANSWER_COLUMNS, subjects=(("participantprivateid",),))

@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holmes_fit.trials.cells import number
-from holmes_fit.trials.importing.sheets import Findings, Format, Sheet, column_of, lacking, names_of, unpacked, without
+from holmes_fit.trials.importing.sheets import (
+    PEOPLE,
+    Findings,
+    Format,
+    Sheet,
+    column_of,
+    lacking,
+    names_of,
+    unpacked,
+    without,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,10 +26,6 @@ NOT_TRIALS = (
     *("virtual-chin", "initialize-camera", "initialize-microphone", "mirror-camera", "html-audio-response"),
     *("survey", "survey-text", "survey-likert", "survey-html-form", "survey-multi-choice", "survey-multi-select"),
     *("cloze", "webgazer-init-camera", "webgazer-calibrate", "webgazer-validate"),
-)
-SUBJECTS = (
-    ("subject", "subject_id", "subjectID", "subject_nr", "participant", "participant_id", "participantID", "subjectId"),
-    ("PROLIFIC_PID", "prolific_id", "prolific_pid", "workerId", "worker_id", "sona_id", "run_id", "jatosStudyResultId"),
 )
 
 
@@ -62,4 +68,4 @@ def select(sheet: Sheet, explicit: bool, findings: Findings) -> pd.DataFrame:
     return without(sheet.table, idle, rule, sheet.file, findings)
 
 
-JSPSYCH = Format("jspsych", _marks, prepare, select, by=("trial_type",), subjects=SUBJECTS)
+JSPSYCH = Format("jspsych", _marks, prepare, select, by=("trial_type",), subjects=PEOPLE, of_people=r"response\.")

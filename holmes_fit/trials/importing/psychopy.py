@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from holmes_fit.trials.importing.sheets import (
+    PEOPLE,
     Findings,
     Format,
     Sheet,
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
 COUNTERS = (".thisN", ".thisTrialN", ".thisRepN")
 ANSWERS = (".keys", ".response", ".clicked_name", ".rating", ".text", ".rt", ".corr", ".duration")
-ONE_OF_A_LIST = re.compile(r"""\[(?:'([^']*)'|"([^"]*)"|([-+.0-9eE]+))\]""")
-SUBJECTS = (("participant", "Participant", "participant_id", "subject", "Subject", "subject_id"), ("PROLIFIC_PID",))
+ONE_OF_A_LIST = r"""^\[(?:'([^']*)'|"([^"]*)"|([-+.0-9eE]+))\]$"""
 
 
 def _marks(columns: set[str], name: str) -> str:
@@ -40,19 +39,22 @@ def prepare(sheets: list[Sheet], findings: Findings) -> list[Sheet]:
     for no key ("Data outputs", documentation of PsychoPy; ``ExperimentHandler``). Routines outside of loops leave rows
     without counters, and every line ends in a separator, which is an unnamed last column.
     """
-    return [_with_loops(sheet, findings) for sheet in sheets]
+    return [looped for sheet in sheets if (looped := _with_loops(sheet, findings)) is not None]
 
 
-def _with_loops(sheet: Sheet, findings: Findings) -> Sheet:
+def _with_loops(sheet: Sheet, findings: Findings) -> Sheet | None:
     table = sheet.table
     loops: dict[str, str] = {}
     for suffix in COUNTERS:
         for column in table.columns:
             if column.endswith(suffix):
                 loops.setdefault(column.removesuffix(suffix), column)
-    if not loops:
+    if not loops and sheet.found:
+        findings.note(sheet.file, "left aside, as no loop was begun", len(table))
+    elif not loops:
         lacking(sheet, "no column of a loop", "a column such as trials.thisN", findings)
-        return sheet
+    if not loops:
+        return None
     # The counter of an inner loop changes more often, and its columns come later.
     changes = {loop: int((table[column] != table[column].shift()).sum()) for loop, column in loops.items()}
     order = {column: i for i, column in enumerate(table.columns)}
@@ -68,18 +70,12 @@ def _with_loops(sheet: Sheet, findings: Findings) -> Sheet:
 def _plain_answers(table: pd.DataFrame, sheet: Sheet, findings: Findings) -> pd.DataFrame:
     table = table.copy()
     for name in [name for name in names_of(table) if name.endswith(ANSWERS)]:
-        cells = table[name].where(table[name] != "None", "")
-        bare = cells.map(_bare)
-        changed = int((bare != cells).sum())
-        if changed:
-            findings.note(sheet.file, f"lists of one entry in column {name} became that entry", changed)
-        table[name] = bare
+        table[name] = table[name].where(table[name] != "None", "")
+        bare = table[name][table[name].str.startswith("[")].str.extract(ONE_OF_A_LIST).bfill(axis=1)[0].dropna()
+        if len(bare):
+            findings.note(sheet.file, f"lists of one entry in column {name} became that entry", len(bare))
+            table.loc[bare.index, name] = bare
     return table
-
-
-def _bare(cell: str) -> str:
-    found = ONE_OF_A_LIST.fullmatch(cell)
-    return next((text for text in found.groups() if text is not None), "") if found else cell
 
 
 def select(sheet: Sheet, explicit: bool, findings: Findings) -> pd.DataFrame:
@@ -94,4 +90,4 @@ def select(sheet: Sheet, explicit: bool, findings: Findings) -> pd.DataFrame:
     return without(table, idle, rule, sheet.file, findings)
 
 
-PSYCHOPY = Format("psychopy", _marks, prepare, select, by=("loop",), subjects=SUBJECTS)
+PSYCHOPY = Format("psychopy", _marks, prepare, select, by=("loop",), subjects=PEOPLE)

@@ -14,6 +14,7 @@ from holmes_fit._support.errors import Problems, Quoted, check_kind, nearest, pl
 from holmes_fit.trials.files import DataPath
 from holmes_fit.trials.importing.bids import BIDS
 from holmes_fit.trials.importing.files import read_sheets
+from holmes_fit.trials.importing.people import FILE_NAME, check_named, with_subject, with_what_was_said
 from holmes_fit.trials.importing.recognise import FORMATS, of_kind, recognise
 from holmes_fit.trials.importing.sheets import (
     Findings,
@@ -32,7 +33,6 @@ from holmes_fit.trials.importing.sheets import (
 if TYPE_CHECKING:
     import pandas as pd
 
-FILE_NAME = "file name"  # the subject is the name of the file
 Choice = Mapping[str, Iterable[object] | object]
 
 
@@ -45,8 +45,9 @@ class Imported:
     kind: str
 
     def __repr__(self) -> str:
-        people = f"{self.table['subject'].nunique():,} people, " if "subject" in self.table else ""
-        return f"<Imported: {people}{len(self.table):,} rows, {self.kind}>"
+        n, rows = self.table["subject"].nunique() if "subject" in self.table else 0, len(self.table)
+        people = f"{n:,} {'person' if n == 1 else 'people'}, " if n else ""
+        return f"<Imported: {people}{rows:,} {'row' if rows == 1 else 'rows'}, {self.kind}>"
 
     def write(self, path: str | os.PathLike[str]) -> tuple[Path, Path]:
         """Write the table as a CSV and the notes beside it, and return both paths."""
@@ -121,8 +122,6 @@ def import_files(
         form, sheets = recognise(sheets, findings)
     else:
         form, sheets = FORMATS[kind], of_kind(sheets, kind, findings)
-    if not sheets:
-        findings.problems.add("data", Quoted("no file that could be used"), f"files of {form.kind}")
     findings.problems.raise_if_any()
     table = _trials(form, sheets, options, findings)
     return Imported(table, tuple(findings.notes), form.kind)
@@ -167,6 +166,8 @@ def _trials(form: Format, sheets: list[Sheet], options: _Options, findings: Find
     import pandas as pd
 
     sheets = form.prepare(sheets, findings)
+    if not sheets:
+        findings.problems.add("data", Quoted("no file that could be used"), f"files of {form.kind}", _advice(findings))
     findings.problems.raise_if_any()
     _check_names(sheets, options, findings.problems)
     findings.problems.raise_if_any()
@@ -185,18 +186,21 @@ def _trials(form: Format, sheets: list[Sheet], options: _Options, findings: Find
 
 def _selected(sheet: Sheet, form: Format, options: _Options, with_people: bool, findings: Findings) -> pd.DataFrame:
     """Return the rows of a file that are trials, with their person."""
-    named = _with_subject(sheet, form, options, findings) if with_people else sheet
+    named = with_subject(sheet, form, options.subject, findings) if with_people else sheet
     chosen = named.table.loc[_chosen(sheet, options, findings).index]  # options speak of the files' own names
     explicit = any(column in options.keep for column in form.by)
     table = form.select(named.with_table(chosen), explicit, findings)
     if form.by and not explicit and form.by[0] in table:
         findings.note(sheet.file, f"kept {form.by[0]} {counted(table[form.by[0]])}", len(table))
+    if with_people:
+        check_named(named.with_table(table), findings)
+        table = with_what_was_said(table, named, form, findings)
     return without(table, ~(table != "").any(axis=1), "rows without any entry", sheet.file, findings)
 
 
 def _advice(findings: Findings) -> str:
     choose = "Choose rows yourself by the argument keep."
-    dropped = [str(note) for note in findings.notes if note.rule.startswith("dropped")]
+    dropped = [str(note) for note in findings.notes if note.rule.startswith(("dropped", "left aside"))]
     return f"What went: {'; '.join(plain(note, 200) for note in dropped[:5])}. {choose}" if dropped else choose
 
 
@@ -228,50 +232,6 @@ def _chosen(sheet: Sheet, options: _Options, findings: Findings) -> pd.DataFrame
         table = table[~gone]
         findings.note(sheet.file, f"dropped {plain(name)} {listed(values)}, as asked", int(gone.sum()))
     return table
-
-
-def _with_subject(sheet: Sheet, form: Format, options: _Options, findings: Findings) -> Sheet:
-    """Name the person of each row in a column ``subject``, from the best column there is, or the file's name."""
-    table = sheet.table
-    columns = _subject_columns(sheet, form, options, findings)
-    if not columns:
-        findings.note(sheet.file, f"subject {plain(sheet.person)} from the file's name")
-        return sheet.with_table(with_column(table, "subject", sheet.person, sheet.file, findings))
-    cells = table[columns[0]].str.strip()
-    people = [name for name in cells.unique() if name]
-    blank = cells == ""
-    if blank.any() and len(people) == 1:
-        findings.note(sheet.file, f"subject {plain(people[0])} filled in where it was empty", int(blank.sum()))
-        cells = cells.mask(blank, people[0])
-    elif blank.any():
-        row = blank.index[blank][0]
-        seen = Quoted(f"{int(blank.sum()):,} rows without a name")
-        findings.problems.add(sheet.place(row, columns[0]), seen, "a name in each row, or one person in the file")
-    table = table.drop(columns=columns[0])
-    if columns[0] != "subject":
-        findings.note(sheet.file, f"column {plain(columns[0])} renamed to subject")
-    return sheet.with_table(with_column(table, "subject", cells, sheet.file, findings))
-
-
-def _subject_columns(sheet: Sheet, form: Format, options: _Options, findings: Findings) -> list[str]:
-    table = sheet.table
-    if options.subject == FILE_NAME:
-        return []
-    if options.subject is not None:
-        if options.subject not in table:
-            findings.problems.add(
-                f"{sheet.file}, header", Quoted(f"no column {plain(options.subject)!r}"), "the column of the subject"
-            )
-            return []
-        return [options.subject]
-    for tier in form.subjects:
-        there = [name for name in tier if name in table and (table[name].str.strip() != "").any()]
-        if len({tuple(table[name]) for name in there}) > 1:
-            seen = Quoted(f"several columns that may name the person: {listed(there)}")
-            findings.problems.add(f"{sheet.file}, header", seen, "one of them", "Name it by the argument subject.")
-        if there:
-            return there
-    return []
 
 
 def _with_files(parts: list[tuple[Sheet, Any]], findings: Findings) -> list[tuple[Sheet, Any]]:

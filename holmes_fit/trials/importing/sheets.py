@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,6 +14,21 @@ if TYPE_CHECKING:
     import pandas as pd
 
 IN_FILE = "_in_file"  # added to a column whose name the import needs for itself
+PEOPLE = (
+    (
+        "subject",
+        "subjectid",
+        "subjectnr",
+        "subjid",
+        "subid",
+        "participant",
+        "participantid",
+        "participantnr",
+        "ppnr",
+        "ppid",
+    ),
+    ("prolificpid", "prolificid", "prolificsubjectid", "workerid", "sonaid", "srid", "runid", "jatosstudyresultid"),
+)
 
 
 class Note(NamedTuple):
@@ -62,26 +76,18 @@ class Sheet:
         return f"{self.file}, row {row}, column {plain(column)}"
 
 
-def as_they_are(sheets: list[Sheet], findings: Findings) -> list[Sheet]:
-    """Prepare nothing."""
-    return sheets
-
-
-def all_rows(sheet: Sheet, explicit: bool, findings: Findings) -> pd.DataFrame:
-    """Leave nothing out."""
-    return sheet.table
-
-
 @dataclass(frozen=True)
 class Format:
     """How the files of one program are told from others, and how their rows become trials."""
 
     kind: str
     marks: Callable[[set[str], str], str]  # columns, file's name -> why it is of this kind, or ""
-    prepare: Callable[[list[Sheet], Findings], list[Sheet]] = as_they_are
-    select: Callable[[Sheet, bool, Findings], pd.DataFrame] = all_rows
+    prepare: Callable[[list[Sheet], Findings], list[Sheet]] = lambda sheets, findings: sheets
+    select: Callable[[Sheet, bool, Findings], pd.DataFrame] = lambda sheet, explicit, findings: sheet.table
     by: tuple[str, ...] = ()  # who chooses by one of these columns takes over from `select`
-    subjects: tuple[tuple[str, ...], ...] = ()  # columns that name the person, the best ones first
+    # Columns that name the person, in small letters and without signs, the best ones first
+    subjects: tuple[tuple[str, ...], ...] = ()
+    of_people: str = "(?!)"  # a pattern of columns that say something about the person, in rows that may be no trials
 
 
 def as_text(value: object) -> str:
@@ -154,7 +160,8 @@ def unpacked(sheet: Sheet, findings: Findings) -> Sheet:
             continue
         table = table.assign(**{name: table[name].mask(table.index.isin(list(objects)), "")})
         table = table.join(spread).fillna("")
-        findings.note(sheet.file, f"objects in column {plain(name)} spread over {listed(spread)}", len(objects))
+        if len(spread.columns):
+            findings.note(sheet.file, f"objects in column {plain(name)} spread over {listed(spread)}", len(objects))
     return sheet.with_table(table)
 
 
@@ -201,9 +208,3 @@ def lacking(sheet: Sheet, what: str, allowed: str, findings: Findings) -> None:
     """Report a file that is not laid out as its kind should be."""
     advice = f"It has the columns {listed(sheet.table.columns)}."
     findings.problems.add(f"{sheet.file}, header", Quoted(what), allowed, advice)
-
-
-def in_natural_order(text: str) -> tuple[tuple[int, str], ...]:
-    """Return a key that sorts p2 before p10."""
-    parts = re.split(r"([0-9]+)", text)
-    return tuple((int(part[:18]), "") if i % 2 else (0, part) for i, part in enumerate(parts))
