@@ -23,9 +23,11 @@ Oracle = Callable[[Trials, tuple[int, ...], Values], list[float]]
 
 ORACLES: Mapping[str, Oracle] = {
     "alcove": lambda trials, levels, v: oracle.alcove(
-        trials, v["specificity"], v["association_rate"], v["attention_rate"]
+        trials, v["specificity"], v["association_rate"], v["attention_rate"], v["gradient"]
     ),
-    "gcm": lambda trials, levels, v: oracle.context_model(trials, v["specificity"], v["decay"], v["background"]),
+    "gcm": lambda trials, levels, v: oracle.context_model(
+        trials, v["specificity"], v["decay"], v["background"], v["gradient"]
+    ),
     "sustain": lambda trials, levels, v: oracle.sustain(
         trials, levels, v["cluster_rate"], v["focus"], v["competition"]
     ),
@@ -203,13 +205,13 @@ def harder(found: NDArray[np.float64], order: str) -> None:
 
 def test_alcove_learns_the_types_in_the_order_of_people() -> None:
     # Kruschke (1992), with the parameters of his simulation.
-    values = {"specificity": 6.5, "association_rate": 0.03, "attention_rate": 0.0033}
+    values = {"specificity": 6.5, "association_rate": 0.03, "attention_rate": 0.0033, "gradient": 1.0}
     harder(errors("alcove", values, 2.0), "I < II < III IV V < VI")
 
 
 def test_alcove_without_learned_attention_finds_the_second_type_hard() -> None:
     # Kruschke (1992): without it, type II is no longer easier than III, IV and V.
-    values = {"specificity": 6.5, "association_rate": 0.03, "attention_rate": 0.0}
+    values = {"specificity": 6.5, "association_rate": 0.03, "attention_rate": 0.0, "gradient": 1.0}
     harder(errors("alcove", values, 2.0), "I < III IV < II < VI")
 
 
@@ -229,7 +231,7 @@ def test_the_rational_model_learns_the_types_in_the_order_of_people() -> None:
     [
         ("configural", {"learning_rate": 0.05, "pattern_rate": 0.05}),
         ("configural", {"learning_rate": 0.05, "pattern_rate": 0.2}),
-        ("gcm", {"specificity": 6.5, "decay": 0.01, "background": 0.5}),
+        ("gcm", {"specificity": 6.5, "decay": 0.01, "background": 0.5, "gradient": 1.0}),
     ],
 )
 def test_without_selective_attention_the_second_type_is_hard(name: str, values: Values) -> None:

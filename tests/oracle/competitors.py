@@ -23,11 +23,24 @@ def exponential_choice(activation: dict[str, float], sharpness: float) -> float:
 
 
 def alcove(
-    trials: Trials, specificity: float, association_rate: float, attention_rate: float, sharpness: float = 1.0
+    trials: Trials,
+    specificity: float,
+    association_rate: float,
+    attention_rate: float,
+    gradient: float = 1.0,
+    sharpness: float = 1.0,
 ) -> list[float]:
-    """Kruschke (1992), equations 1 to 6, with r = q = 1; a hidden node for each stimulus from its first showing on."""
+    """Kruschke (1992), equations 1 to 6, with q / r = gradient; a hidden node for each stimulus since it was shown."""
     n_features = len(trials[0][0])
     attention = [1.0 / n_features] * n_features
+
+    def fall(node: Stimulus, stimulus: Stimulus, attention: Sequence[float]) -> float:
+        """How fast the logarithm of similarity falls with distance, at this distance."""
+        away = sum(a for a, x, y in zip(attention, node, stimulus, strict=True) if x != y)
+        if away == 0:
+            return specificity if gradient == 1 else 0.0
+        return specificity * gradient * away ** (gradient - 1)
+
     nodes: list[Stimulus] = []
     association: dict[tuple[str, Stimulus], float] = {}
     answers = []
@@ -38,7 +51,7 @@ def alcove(
         hidden = {}
         for node in nodes:
             away = [attention[i] * float(node[i] != stimulus[i]) for i in range(n_features)]
-            hidden[node] = math.exp(-specificity * sum(away))
+            hidden[node] = math.exp(-specificity * sum(away) ** gradient)
         output = {k: sum(association[k, node] * hidden[node] for node in nodes) for k in "AB"}
         answers.append(exponential_choice(output, sharpness))
         if category is None:
@@ -50,7 +63,7 @@ def alcove(
             blamed = [
                 sum(error[k] * association[k, node] for k in "AB")
                 * hidden[node]
-                * specificity
+                * fall(node, stimulus, attention)
                 * float(node[i] != stimulus[i])
                 for node in nodes
             ]
@@ -62,7 +75,9 @@ def alcove(
     return answers
 
 
-def context_model(trials: Trials, specificity: float, decay: float, background: float) -> list[float]:
+def context_model(
+    trials: Trials, specificity: float, decay: float, background: float, gradient: float = 1.0
+) -> list[float]:
     """Nosofsky (1986) with equal attention, and strengths that decay with every trial (Nosofsky & Palmeri, 1997)."""
     answers = []
     for now, (stimulus, _) in enumerate(trials):
@@ -70,7 +85,7 @@ def context_model(trials: Trials, specificity: float, decay: float, background: 
         for then, (exemplar, category) in enumerate(trials[:now]):
             if category is not None:
                 distance = sum(a != b for a, b in zip(stimulus, exemplar, strict=True)) / len(stimulus)
-                evidence[category] += math.exp(-decay * (now - then)) * math.exp(-specificity * distance)
+                evidence[category] += math.exp(-decay * (now - then)) * math.exp(-specificity * distance**gradient)
         answers.append(evidence["A"] / (evidence["A"] + evidence["B"]))
     return answers
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from holmes_fit.models.competitors.alcove import SPECIFICITY
+from holmes_fit.models.competitors.alcove import GRADIENT, SPECIFICITY
 from holmes_fit.models.competitors.exact import Exact, compiled, from_log_odds
 from holmes_fit.models.parameters import Parameter
 from holmes_fit.trials.observations import Observations
@@ -21,8 +21,8 @@ class ContextModel(Exact):
     """The similarity of what is shown to exemplars of either outcome so far, weighted by their age.
 
     Nosofsky, R. M. (1986), "Attention, similarity, and the identification-categorization relationship", Journal of
-    Experimental Psychology: General 115, 39-57: similarity is exp(-c d), with d the share of features that differ
-    (city block, equal attention). An exemplar's strength is exp(-decay x trials since) (Nosofsky & Palmeri, 1997,
+    Experimental Psychology: General 115, 39-57: similarity is exp(-c d^gradient), with d the share of features
+    that differ (equal attention) and a gradient of 1 unless it is freed: see ``alcove``. An exemplar's strength is exp(-decay x trials since) (Nosofsky & Palmeri, 1997,
     Psychological Review 104, 266-300), and each outcome has a background from the beginning (Nosofsky, Kruschke &
     McKinley, 1992). The exponent gamma of the response rule (Ashby & Maddox, 1993) is the toolkit's beta, as
     E_1^gamma / (E_1^gamma + E_0^gamma) = sigmoid(gamma log(E_1 / E_0)).
@@ -30,7 +30,7 @@ class ContextModel(Exact):
 
     name: str = "gcm"
     label: str = "GCM"
-    parameters: tuple[Parameter, ...] = (SPECIFICITY, DECAY, BACKGROUND)
+    parameters: tuple[Parameter, ...] = (SPECIFICITY, DECAY, BACKGROUND, GRADIENT)
 
     meaning: ClassVar[str] = "the generalized context model with exemplars that fade (Nosofsky, 1986)"
     color: ClassVar[str] = "#44aa99"
@@ -40,16 +40,18 @@ class ContextModel(Exact):
     def predictions(self, observations: Observations, values: Mapping[str, float]) -> NDArray[np.float64]:
         """Return E_1 / (E_1 + E_0) of the exemplars before every trial."""
         shown, stimuli = observations.stimuli
-        rates = [float(values[each.name]) for each in (SPECIFICITY, DECAY, BACKGROUND)]
+        rates = [float(values[each.name]) for each in self.parameters]
         return from_log_odds(_log_odds(stimuli, shown, observations.outcome, observations.feedback, *rates))
 
 
 @compiled
-def _log_odds(stimuli, shown, outcome, feedback, specificity, decay, background):
+def _log_odds(stimuli, shown, outcome, feedback, specificity, decay, background, gradient):
     """Return log(E_1 / E_0). Exemplars of one stimulus and outcome are kept as one, with the sum of their strengths."""
     n_stimuli, n_features = stimuli.shape
     strength = np.zeros((n_stimuli, 2))
-    similarity = np.exp(-specificity * np.arange(n_features + 1) / max(n_features, 1))  # by features that differ
+    similarity = np.exp(
+        -specificity * (np.arange(n_features + 1) / max(n_features, 1)) ** gradient
+    )  # by features that differ
     log_odds, known = np.empty(len(shown)), 0
     for trial in range(len(shown)):
         stimulus = shown[trial]

@@ -87,7 +87,8 @@ class SharedTraces:
         for learner in self.learners:
             key = np.uint64(rng.integers(1 << 63))
             p_hat = self.space.model.p_hat(learner.observations, model, self.observer, key)[0]
-            chosen = (rng.random(len(p_hat)) < choice_probability(p_hat, **response)).astype(np.int8)
+            answers = p_hat if self.space.model.predicts_choices else choice_probability(p_hat, **response)
+            chosen = (rng.random(len(p_hat)) < answers).astype(np.int8)
             given = np.where(learner.choices == MISSED, np.int8(MISSED), chosen)  # nobody answers where they did not
             found.append(replace(learner, subject=name, choices=given))
         return tuple(found)
@@ -111,7 +112,10 @@ def shared_by_models(
     """Return one trial sequence as each of several models sees it, to be fitted as a preset says."""
     replicates = preset.likelihood.replicates
     spaces = {model: preset.space(find_model(model)) for model in models}
-    return {model: SharedTraces(space, learners, filters, replicates, seed=seed) for model, space in spaces.items()}
+    return {
+        model: SharedTraces(space, learners, filters if space.model.uses_particles else 1, replicates, seed=seed)
+        for model, space in spaces.items()
+    }
 
 
 def drawn(space: Space, rng: np.random.Generator) -> dict[str, float]:
