@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from holmes_fit.fitting.cohort import read_fits as read_fits
     from holmes_fit.groups.comparison.compare import compare as compare
     from holmes_fit.groups.pooling.results import pool as pool
+    from holmes_fit.models.own import load_model as load_model
     from holmes_fit.models.registry import MODELS as MODELS
     from holmes_fit.models.registry import Observer as Observer
     from holmes_fit.models.tracing import trace as trace
@@ -48,6 +49,7 @@ _HOME = {
     "draw": "reporting.drawing",
     "fit": "fitting.cohort",
     "import_files": "trials.importing.reading",
+    "load_model": "models.own",
     "load_protocol": "trials.protocols.catalogue",
     "plan": "studies.planning.study",
     "pool": "groups.pooling.results",
@@ -74,6 +76,7 @@ __all__ = [
     "draw",
     "fit",
     "import_files",
+    "load_model",
     "load_protocol",
     "plan",
     "pool",

@@ -57,10 +57,10 @@ def stress_runs() -> Iterator[dict[str, Any]]:
 
 
 def run_within_bounds(run: dict[str, Any]) -> None:
+    from holmes_fit.models.contract import sequence
     from holmes_fit.models.filters import kernel
     from holmes_fit.models.filters.draws import stream_key
     from holmes_fit.models.registry import MODELS, LatentCauseModel, Observer
-    from tests.sequences import reversal
 
     model = MODELS[run["model"]]
     assert isinstance(model, LatentCauseModel)
@@ -68,7 +68,7 @@ def run_within_bounds(run: dict[str, Any]) -> None:
     limits = ("particles", "max_depth", "max_branches", "resampling", "branch_counts", "sticky_by")
     observer = Observer(**{"particles": 12} | {name: run[name] for name in limits if name in run})
     values = {"alpha": run.get("alpha", 1.0), "omega": run.get("omega", 0.5), "depth_scale": 0.2}
-    observations = reversal(SEED, **shape)
+    observations = sequence(SEED, **shape)
     settings = model.settings(values, observer)
     kernel.p_hat_traces(observations, settings, stream_key(SEED), replicates=2)
     kernel.trace_with_history(observations, settings, stream_key(SEED))

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from holmes_fit.models.contract import sequence
 from holmes_fit.models.filters.draws import stream_key
 from holmes_fit.models.registry import MODELS, LatentCauseModel, Observer
 from holmes_fit.trials.observations import Observations
-from tests.sequences import reversal
 
 SEED = 20240917
 TOLERANCE = 1e-9  # the same sums in another order
@@ -53,7 +53,7 @@ def assert_close(one: NDArray[np.float64], other: NDArray[np.float64]) -> None:
 @pytest.mark.parametrize("model", VARIANTS)
 def test_vanishing_alpha_leaves_the_running_mean(model: str, resampling: str, length_normalized: bool) -> None:
     # A second cause would be opened with a probability of some 1e-12 a particle and trial: 1e-7 in all.
-    observations = reversal(SEED, hidden=0.3, length_normalized=length_normalized)
+    observations = sequence(SEED, hidden=0.3, length_normalized=length_normalized)
     for omega in (0.02, 0.5, 5.0):
         found = p_hat(model, observations, values={"alpha": 1e-12, "omega": omega}, resampling=resampling)
         assert_close(found, np.tile(running_mean(observations, omega), (4, 1)))
@@ -61,7 +61,7 @@ def test_vanishing_alpha_leaves_the_running_mean(model: str, resampling: str, le
 
 @pytest.mark.parametrize("model", ["holmes_no_stop", "holmes_structure_only"])
 def test_a_tree_of_one_branch_gives_the_running_mean_at_any_alpha(model: str) -> None:
-    observations = reversal(SEED, hidden=0.3)
+    observations = sequence(SEED, hidden=0.3)
     found = p_hat(model, observations, values={"alpha": 3.0}, max_branches=1)
     assert_close(found, np.tile(running_mean(observations, 0.5), (4, 1)))
 
@@ -69,7 +69,7 @@ def test_a_tree_of_one_branch_gives_the_running_mean_at_any_alpha(model: str) ->
 @pytest.mark.parametrize("model", VARIANTS)
 def test_large_omega_leaves_nothing_to_learn(model: str) -> None:
     # (Omega + k) / (2 Omega + n) is at most n / (4 Omega) away from one half.
-    observations, omega = reversal(SEED), 1e7
+    observations, omega = sequence(SEED), 1e7
     distance = np.abs(p_hat(model, observations, values={"omega": omega}) - 0.5)
     assert distance.max() <= observations.n_trials / (4 * omega)
     assert distance.max() > 0
@@ -77,12 +77,12 @@ def test_large_omega_leaves_nothing_to_learn(model: str) -> None:
 
 @pytest.mark.parametrize("model", VARIANTS)
 def test_the_first_prediction_is_one_half(model: str) -> None:
-    assert_close(p_hat(model, reversal(SEED))[:, 0], np.full(4, 0.5))
+    assert_close(p_hat(model, sequence(SEED))[:, 0], np.full(4, 0.5))
 
 
 @pytest.mark.parametrize("model", VARIANTS)
 def test_predictions_stay_at_one_half_when_no_outcome_is_shown(model: str) -> None:
-    found = p_hat(model, reversal(SEED, hidden=1.0))
+    found = p_hat(model, sequence(SEED, hidden=1.0))
     assert_close(found, np.full_like(found, 0.5))
 
 
@@ -111,20 +111,20 @@ def with_hidden_outcomes_changed(observations: Observations) -> Observations:
 def test_codes_do_not_matter(
     model: str, length_normalized: bool, change: Callable[[Observations], Observations]
 ) -> None:
-    observations = reversal(SEED, n_cues=7, length_normalized=length_normalized)
+    observations = sequence(SEED, n_cues=7, length_normalized=length_normalized)
     assert_close(p_hat(model, change(observations)), p_hat(model, observations))
 
 
 @pytest.mark.parametrize("model", VARIANTS)
 def test_cues_matter(model: str) -> None:
-    observations = reversal(SEED)
+    observations = sequence(SEED)
     without = replace(observations, cues=np.zeros_like(observations.cues))
     assert np.abs(p_hat(model, without) - p_hat(model, observations)).max() > 0.01
 
 
 @pytest.mark.parametrize("model", VARIANTS)
 def test_recoding_the_outcome_turns_predictions_around(model: str) -> None:
-    observations = reversal(SEED)
+    observations = sequence(SEED)
     turned = replace(observations, outcome=1 - observations.outcome)
     assert_close(p_hat(model, turned), 1 - p_hat(model, observations))
 
@@ -132,8 +132,8 @@ def test_recoding_the_outcome_turns_predictions_around(model: str) -> None:
 @pytest.mark.parametrize("model", VARIANTS)
 def test_without_cues_there_is_nothing_to_normalise(model: str) -> None:
     # The cues' likelihood is 1 and the outcome's is the mean of itself.
-    plain = p_hat(model, reversal(SEED, n_cues=0))
-    assert_close(p_hat(model, reversal(SEED, n_cues=0, length_normalized=True)), plain)
+    plain = p_hat(model, sequence(SEED, n_cues=0))
+    assert_close(p_hat(model, sequence(SEED, n_cues=0, length_normalized=True)), plain)
 
 
 @pytest.mark.parametrize("copies", [2, 5])
@@ -141,7 +141,7 @@ def test_copies_of_all_cues_do_not_matter_to_a_mean_over_cues(copies: int) -> No
     # Where no outcome is shown, only the cues weigh particles; their geometric mean is that of any number of copies.
     model = MODELS["holmes"]
     assert isinstance(model, LatentCauseModel)
-    once = reversal(SEED, hidden=1.0, length_normalized=True)
+    once = sequence(SEED, hidden=1.0, length_normalized=True)
     often = replace(once, cues=np.tile(once.cues, (1, copies)))
     _, expected = model.history(once, VALUES, Observer(particles=50), stream_key(SEED))
     _, found = model.history(often, VALUES, Observer(particles=50), stream_key(SEED))
@@ -173,7 +173,7 @@ SAME: list[tuple[str, str, dict[str, Any], str, dict[str, Any]]] = [
 def test_variants_that_are_the_same(
     reason: str, one: str, its: dict[str, Any], other: str, others: dict[str, Any]
 ) -> None:
-    observations = reversal(SEED)
+    observations = sequence(SEED)
     assert_close(p_hat(one, observations, **its), p_hat(other, observations, **others))
 
 
@@ -196,18 +196,18 @@ DIFFERENT: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("one", "its", "other", "others"), DIFFERENT)
 def test_every_switch_does_something(one: str, its: dict[str, Any], other: str, others: dict[str, Any]) -> None:
-    observations = reversal(SEED)
+    observations = sequence(SEED)
     assert np.abs(p_hat(one, observations, **its) - p_hat(other, observations, **others)).max() > 1e-3
 
 
 def test_length_normalisation_does_something() -> None:
-    assert np.abs(p_hat("flat", reversal(SEED)) - p_hat("flat", reversal(SEED, length_normalized=True))).max() > 1e-3
+    assert np.abs(p_hat("flat", sequence(SEED)) - p_hat("flat", sequence(SEED, length_normalized=True))).max() > 1e-3
 
 
 # Seeds ---------------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("model", VARIANTS)
 def test_a_seed_and_a_learner_decide_everything(model: str) -> None:
-    observations = reversal(SEED)
+    observations = sequence(SEED)
     once = p_hat(model, observations, learner="anna")
     np.testing.assert_array_equal(once, p_hat(model, observations, learner="anna"))
     for other in (p_hat(model, observations, SEED + 1, "anna"), p_hat(model, observations, learner="bert")):
@@ -217,13 +217,13 @@ def test_a_seed_and_a_learner_decide_everything(model: str) -> None:
 @pytest.mark.parametrize("model", VARIANTS)
 def test_the_future_does_not_reach_back(model: str) -> None:
     # Draws are addressed by trial, so a longer sequence begins with the traces of a shorter one.
-    whole = reversal(SEED)
+    whole = sequence(SEED)
     part = Observations(whole.cues[:70], whole.outcome[:70], whole.feedback[:70])
     np.testing.assert_array_equal(p_hat(model, part), p_hat(model, whole)[:, :70])
 
 
 @pytest.mark.parametrize("model", VARIANTS)
 def test_batches_do_not_matter(model: str) -> None:
-    observations, observer, key = reversal(SEED), Observer(particles=50), stream_key(SEED)
+    observations, observer, key = sequence(SEED), Observer(particles=50), stream_key(SEED)
     rows = [MODELS[model].p_hat(observations, VALUES, observer, key, 1, first) for first in range(6)]
     np.testing.assert_array_equal(MODELS[model].p_hat(observations, VALUES, observer, key, 6), np.vstack(rows))

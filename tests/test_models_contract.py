@@ -1,7 +1,9 @@
 """What every registered model has to do. A new entry in the registry is tested by being there."""
 
 import math
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -11,15 +13,12 @@ from numpy.typing import NDArray
 from holmes_fit._support.errors import InputError
 from holmes_fit.models.competitors.bias import Bias
 from holmes_fit.models.competitors.rescorla_wagner import RescorlaWagner
-from holmes_fit.models.filters.draws import stream_key
+from holmes_fit.models.contract import CONTRACT, Promise, broken_promises, defaults, in_words, learns, p_hat, sequence
 from holmes_fit.models.parameters import Parameter
 from holmes_fit.models.registry import MODELS, LatentCauseModel, Model, Observer, find_model
 from holmes_fit.trials.observations import Observations, observations_from_matrix
-from tests.sequences import reversal
 
 SEED = 20240917
-KEY = stream_key(SEED)
-OBSERVER = Observer(particles=40)
 
 # Not in the registry: the contract has to hold for what a user defines as well.
 NEW_VARIANT = LatentCauseModel("two_levels", "Two levels, sticky", max_depth=2, stops=True, sticky=True)
@@ -30,15 +29,6 @@ parameters = pytest.mark.parametrize(
     {parameter.name: parameter for model in MODELS.values() for parameter in model.parameters}.values(),
     ids=lambda parameter: parameter.name,
 )
-
-
-def defaults(model: Model) -> dict[str, float]:
-    return {parameter.name: parameter.default for parameter in model.parameters}
-
-
-def p_hat(model: Model, observations: Observations, key: np.uint64 = KEY, **changes: Any) -> NDArray[np.float64]:
-    arguments: dict[str, Any] = {"values": defaults(model), "observer": OBSERVER, "replicates": 3} | changes
-    return model.p_hat(observations, key=key, **arguments)
 
 
 # Names and parameters ------------------------------------------------------------------------------------------------
@@ -70,13 +60,6 @@ def test_at_most_three_learning_parameters_are_free() -> None:
     assert max(sum(parameter.free for parameter in model.parameters) for model in MODELS.values()) <= 3
 
 
-@models
-def test_labels_and_parameter_names_are_distinct(model: Model) -> None:
-    assert model.label
-    assert [other.label for other in MODELS.values()].count(model.label) <= 1
-    assert len(defaults(model)) == len(model.parameters) > 0
-
-
 @parameters
 def test_parameters_have_bounds_a_default_and_a_scale_that_maps_back(parameter: Parameter) -> None:
     assert parameter.low < parameter.high
@@ -90,108 +73,62 @@ def test_parameters_have_bounds_a_default_and_a_scale_that_maps_back(parameter: 
 
 # Predictions ---------------------------------------------------------------------------------------------------------
 @models
-@pytest.mark.parametrize("length_normalized", [False, True])
-def test_predictions_are_probabilities_within_the_bounds(model: Model, length_normalized: bool) -> None:
-    observations = reversal(SEED, length_normalized=length_normalized)
-    for end in ("low", "default", "high"):
-        values = {parameter.name: getattr(parameter, end) for parameter in model.parameters}
-        found = p_hat(model, observations, values=values)
-        assert found.shape == (3, observations.n_trials)
-        assert found.dtype == np.float64
-        assert ((found > 0) & (found < 1)).all(), f"{values}"
+@pytest.mark.parametrize("promise", CONTRACT, ids=in_words)
+def test_models_keep_their_promises(model: Model, promise: Promise) -> None:
+    promise(model)
 
 
 @models
-@pytest.mark.parametrize(("n_trials", "n_cues"), [(1, 0), (1, 3), (30, 0)])
-def test_small_sequences(model: Model, n_trials: int, n_cues: int) -> None:
-    found = p_hat(model, reversal(SEED, n_trials=n_trials, n_cues=n_cues))
-    assert found.shape == (3, n_trials)
-    assert ((found > 0) & (found < 1)).all()
-
-
-@models
-def test_the_same_call_gives_the_same_answer(model: Model) -> None:
-    np.testing.assert_array_equal(p_hat(model, reversal(SEED)), p_hat(model, reversal(SEED)))
-
-
-@models
-def test_nothing_that_is_given_is_changed(model: Model) -> None:
-    given, expected = reversal(SEED), reversal(SEED)
-    values = defaults(model)
-    p_hat(model, given, values=values)
-    assert values == defaults(model)
-    for name in ("cues", "outcome", "feedback"):
-        np.testing.assert_array_equal(getattr(given, name), getattr(expected, name))
-
-
-@models
-def test_batches_of_replicates_do_not_matter(model: Model) -> None:
-    observations = reversal(SEED)
-    at_once = p_hat(model, observations, replicates=6)
-    in_parts = [p_hat(model, observations, replicates=2, first_replicate=first) for first in (0, 2, 4)]
-    np.testing.assert_array_equal(at_once, np.vstack(in_parts))
-
-
-@models
-def test_draws_matter_to_particles_alone(model: Model) -> None:
-    observations = reversal(SEED)
-    one, other = p_hat(model, observations), p_hat(model, observations, key=stream_key(SEED + 1))
-    assert (one != other).any() == model.uses_particles
-    assert (one[0] != one[1]).any() == model.uses_particles
-
-
-@models
-@pytest.mark.parametrize("trial", [0, 33, 60, 119])
-def test_predictions_do_not_depend_on_outcomes_to_come(model: Model, trial: int) -> None:
-    observations = replace(reversal(SEED), feedback=np.ones(120, dtype=np.bool_))
-    outcome = observations.outcome.copy()
-    outcome[trial:] = 1 - outcome[trial:]
-    changed = p_hat(model, replace(observations, outcome=outcome))
-    unchanged = p_hat(model, observations)
-    np.testing.assert_array_equal(changed[:, : trial + 1], unchanged[:, : trial + 1])
-    learns = not isinstance(model, Bias)
-    assert (changed[:, trial + 1 :] != unchanged[:, trial + 1 :]).any() == (learns and trial < 119)
-
-
-@models
-def test_predictions_do_not_depend_on_cues_to_come(model: Model) -> None:
-    observations = reversal(SEED)
-    cues = observations.cues.copy()
-    cues[50:] = 1 - cues[50:]
-    np.testing.assert_array_equal(
-        p_hat(model, replace(observations, cues=cues))[:, :50], p_hat(model, observations)[:, :50]
-    )
-
-
-@models
-def test_hidden_outcomes_do_not_matter(model: Model) -> None:
-    observations = reversal(SEED, hidden=0.4)
-    outcome = np.where(observations.feedback, observations.outcome, 1 - observations.outcome).astype(np.uint8)
-    assert (outcome != observations.outcome).sum() > 20
-    np.testing.assert_array_equal(
-        p_hat(model, replace(observations, outcome=outcome)), p_hat(model, observations), err_msg=f"seed {SEED}"
-    )
-
-
-@models
-def test_hiding_an_outcome_matters_to_whoever_learns(model: Model) -> None:
-    observations = reversal(SEED, hidden=0.0)
-    hidden = replace(observations, feedback=np.arange(120) // 10 != 2)
-    changed = p_hat(model, hidden) != p_hat(model, observations)
-    assert not changed[:, :21].any()  # the first that is hidden can only matter to the next
-    assert changed[:, 21:].any() != isinstance(model, Bias)
-
-
-@models
-def test_whoever_learns_follows_the_outcome(model: Model) -> None:
-    # One cue announces the outcome without fail. A learner's predictions come nearer than chance, on either side.
+def test_all_learn_but_one(model: Model) -> None:
+    assert learns(model) != isinstance(model, Bias)
+    # One cue announces the outcome without fail, another one its absence. Predictions come nearer than chance.
     signal = np.tile([1, 0], 40)
-    observations = observations_from_matrix(np.column_stack([signal, 1 - signal, signal]))
-    late = p_hat(model, observations)[:, -20:]
-    if isinstance(model, Bias):
-        assert (late == 0.5).all()
-    else:
-        assert late[:, 0::2].min() > 0.5 > late[:, 1::2].max()
+    late = p_hat(model, observations_from_matrix(np.column_stack([signal, 1 - signal, signal])))[:, -20:]
+    assert (late[:, 0::2].min() > 0.5 > late[:, 1::2].max()) == learns(model)
+
+
+Change = Callable[[NDArray[np.float64], Observations], NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class Changed(RescorlaWagner):
+    """A model that keeps all promises, but for what is changed about it."""
+
+    name: str = "changed"
+    label: str = "Changed"
+    uses_particles: bool = False  # type: ignore[misc]
+    change: Change = lambda p_hat, seen: p_hat
+
+    def p_hat(self, observations: Observations, *rest: Any, **others: Any) -> NDArray[np.float64]:
+        return self.change(super().p_hat(observations, *rest, **others), observations)
+
+
+CALLS = count(1)
+BREAKING: dict[str, dict[str, Any]] = {
+    "it has a label and parameters with meanings": {"label": ""},
+    "predictions are probabilities within the bounds": {"change": lambda p, seen: np.where(p > 0.9, 1.0, p)},
+    "short sequences and those without cues are predicted": {"change": lambda p, seen: p if seen.n_cues else p[0]},
+    "features may have several levels": {"change": lambda p, seen: p * (2 if seen.parts else 1)},
+    "the same call gives the same answer": {"change": lambda p, seen: p * (1 - 1e-6 * next(CALLS))},
+    "nothing that is given is changed": {"change": lambda p, seen: (seen.cues.fill(0), p)[1]},
+    "batches of replicates do not matter": {"change": lambda p, seen: p * (1 - 1e-6 * len(p))},
+    "draws matter if and only if particles are used": {"uses_particles": True},
+    "predictions do not depend on what is to come": {
+        "change": lambda p, seen: p * (1 - 1e-6 * seen.cues[-1, 1:].sum())
+    },
+    "outcomes that are not shown do not matter": {"change": lambda p, seen: p * (1 - 1e-6 * seen.outcome)},
+    "who learns follows the outcome": {"change": lambda p, seen: 1 - p},
+}
+
+
+def test_a_model_that_keeps_all_promises() -> None:
+    assert set(BREAKING) == {in_words(promise) for promise in CONTRACT}
+    assert broken_promises(Changed()) == {}
+
+
+@pytest.mark.parametrize("promise", BREAKING)
+def test_a_promise_that_is_not_kept_is_named(promise: str) -> None:
+    assert broken_promises(Changed(**BREAKING[promise])).get(promise)
 
 
 # The observer --------------------------------------------------------------------------------------------------------
@@ -243,13 +180,13 @@ def test_rescorla_wagner_without_cues_learns_how_frequent_the_outcome_is() -> No
 
 
 def test_rescorla_wagner_is_never_certain() -> None:
-    found = p_hat(RescorlaWagner(), reversal(SEED, n_cues=30), values={"learning_rate": 10.0})
+    found = p_hat(RescorlaWagner(), sequence(SEED, n_cues=30), values={"learning_rate": 10.0})
     assert ((found > 0) & (found < 1)).all()
 
 
 @pytest.mark.parametrize("probability", [0.01, 0.3, 0.99])
 def test_bias_is_one_constant(probability: float) -> None:
-    assert (p_hat(Bias(), reversal(SEED), values={"choice_probability": probability}) == probability).all()
+    assert (p_hat(Bias(), sequence(SEED), values={"choice_probability": probability}) == probability).all()
 
 
 def test_only_heuristics_speak_of_choices() -> None:
@@ -258,7 +195,7 @@ def test_only_heuristics_speak_of_choices() -> None:
 
 # A new variant -------------------------------------------------------------------------------------------------------
 def test_a_new_variant_differs_from_those_it_lies_between() -> None:
-    observations = reversal(SEED)
+    observations = sequence(SEED)
     values = {"alpha": 1.0, "omega": 0.5, "depth_scale": 0.5}
     found = p_hat(NEW_VARIANT, observations, values=values)
     holmes = MODELS["holmes"]

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,9 @@ MODULES = {"pickle", "cPickle", "_pickle", "cloudpickle", "dill", "marshal", "sh
 # Functions that execute text, and methods of libraries that execute or unpickle what they are given.
 FUNCTIONS = {"eval", "exec", "compile", "__import__", "execfile"}
 METHODS = {"eval", "query", "read_pickle", "to_pickle", "system", "popen", "spawnv", "unsafe_load", "full_load"}
+METHODS |= {"exec_module", "run_path", "run_module"}
+# Where a Python file is run that the user names as that of a model
+MODEL_FILES = {Path("models/own.py"): ["text.exec_module(module)"]}
 FINE_IF_WRITTEN_OUT = {"query"}  # a condition that stands in the source is part of it
 LOADERS = {("joblib", "load"), ("joblib", "dump"), ("yaml", "load"), ("np", "save"), ("np", "fromfile")}
 
@@ -50,7 +54,7 @@ def _surprises_of_call(call: ast.Call) -> Iterator[str]:
 def test_sources_execute_nothing_that_they_read() -> None:
     found = {path.relative_to(PACKAGE): list(surprises(path.read_text("utf-8"))) for path in PACKAGE.rglob("*.py")}
     assert len(found) > 80
-    assert {path: calls for path, calls in found.items() if calls} == {}
+    assert {path: calls for path, calls in found.items() if calls} == MODEL_FILES
 
 
 SURPRISES = ["import pickle", "from cloudpickle import loads", "import subprocess", "eval(text)", "exec('x')"]

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from holmes_fit.models.contract import sequence
 from holmes_fit.models.filters import kernel, plain
 from holmes_fit.models.filters.draws import stream_key
 from holmes_fit.models.filters.settings import History, Settings
 from holmes_fit.models.registry import MODELS, LatentCauseModel, Observer
 from holmes_fit.trials.observations import Observations, observations_from_matrix
-from tests.sequences import reversal
 
 SEED = 20240917
 KEY = stream_key(SEED)
@@ -108,7 +108,7 @@ def test_the_runs_cover_every_pair_of_switches() -> None:
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: "-".join(map(str, run.values())))
 def test_twins_agree_across_a_reversal(run: Run) -> None:
-    observations = reversal(SEED, n_cues=run["n_cues"], length_normalized=run["length_normalized"])
+    observations = sequence(SEED, n_cues=run["n_cues"], length_normalized=run["length_normalized"])
     assert_twins_agree(observations, settings_of(run))
 
 
@@ -116,7 +116,7 @@ def test_most_runs_open_causes_and_resample() -> None:
     # Where one branch is allowed and no path stops, there is one cause and nothing to choose.
     busy = 0
     for run in RUNS:
-        _, history = kernel.trace_with_history(reversal(SEED), settings_of(run), KEY)
+        _, history = kernel.trace_with_history(sequence(SEED), settings_of(run), KEY)
         busy += len(np.unique(history.leaves)) > 1 and bool((history.ancestors != np.arange(25)).any())
     assert busy >= 0.7 * len(RUNS)
 
@@ -128,7 +128,7 @@ TWO_WAY_SWITCHES = [switch for switch, values in SWITCHES.items() if len(values)
 def test_twins_agree_on_a_deep_tree_with_every_combination_of_two_way_switches(choices: tuple[Any, ...]) -> None:
     run: Run = dict(zip(TWO_WAY_SWITCHES, choices, strict=True))
     run |= {"model": "holmes", "alpha": 1.5, "omega": 1.0, "depth_scale": 0.2, "max_depth": 5, "max_branches": 6}
-    observations = reversal(SEED + 2, n_cues=run["n_cues"], length_normalized=run["length_normalized"])
+    observations = sequence(SEED + 2, n_cues=run["n_cues"], length_normalized=run["length_normalized"])
     assert_twins_agree(observations, settings_of(run, particles=20))
 
 
@@ -136,21 +136,21 @@ def test_twins_agree_on_a_deep_tree_with_every_combination_of_two_way_switches(c
 @pytest.mark.parametrize("branch_counts", ["particle", "shared"])
 def test_twins_agree_at_the_default_switches(model: str, branch_counts: str) -> None:
     run = {"model": model, "branch_counts": branch_counts, "depth_scale": 0.5, "alpha": 1.5}
-    assert_twins_agree(reversal(SEED + 1), settings_of(run, particles=30), replicate=3)
+    assert_twins_agree(sequence(SEED + 1), settings_of(run, particles=30), replicate=3)
 
 
 @pytest.mark.parametrize("branch_counts", ["particle", "shared"])
 @pytest.mark.parametrize("model", ["flat", "flat_sticky"])
 def test_twins_agree_with_many_causes(model: str, branch_counts: str) -> None:
     run = {"model": model, "branch_counts": branch_counts, "alpha": 50.0}
-    history = assert_twins_agree(reversal(SEED, n_cues=6), settings_of(run))
+    history = assert_twins_agree(sequence(SEED, n_cues=6), settings_of(run))
     assert history.branch.max() > 40
 
 
 @pytest.mark.parametrize("branch_counts", ["particle", "shared"])
 def test_twins_agree_with_many_branches_and_nodes(branch_counts: str) -> None:
     run = {"model": "holmes", "branch_counts": branch_counts, "alpha": 50.0, "depth_scale": 0.0, "max_branches": 100}
-    history = assert_twins_agree(reversal(SEED), settings_of(run | {"max_depth": 4}, particles=12))
+    history = assert_twins_agree(sequence(SEED), settings_of(run | {"max_depth": 4}, particles=12))
     assert history.branch.max() > 40
     assert len(history.parent) > 2_000
 
@@ -161,12 +161,12 @@ def test_twins_agree_with_many_branches_and_nodes(branch_counts: str) -> None:
 )
 def test_twins_agree_at_odd_sizes(model: str, n_cues: int, particles: int, resampling: str) -> None:
     run = {"model": model, "resampling": resampling, "max_depth": 4, "depth_scale": 0.5}
-    assert_twins_agree(reversal(SEED, n_trials=100, n_cues=n_cues), settings_of(run, particles))
+    assert_twins_agree(sequence(SEED, n_trials=100, n_cues=n_cues), settings_of(run, particles))
 
 
 def test_twins_agree_where_products_of_likelihoods_would_vanish() -> None:
     # The likelihood of 120 cues has 600 ** 120 in its denominator, beyond any floating-point number.
-    observations = reversal(SEED, n_trials=800, n_cues=120)
+    observations = sequence(SEED, n_trials=800, n_cues=120)
     history = assert_twins_agree(observations, settings_of({"model": "flat", "alpha": 0.01}, particles=1))
     assert np.bincount(history.leaves[:, 0]).max() > 600
 
@@ -174,7 +174,7 @@ def test_twins_agree_where_products_of_likelihoods_would_vanish() -> None:
 @pytest.mark.parametrize("n_cues", range(1, 10))
 def test_twins_agree_whatever_the_number_of_cues(n_cues: int) -> None:
     # Counts are packed four to a word, so the number of cues decides how a leaf is laid out.
-    assert_twins_agree(reversal(SEED, n_cues=n_cues), settings_of({"model": "flat"}))
+    assert_twins_agree(sequence(SEED, n_cues=n_cues), settings_of({"model": "flat"}))
 
 
 @pytest.mark.parametrize("shown", [False, True])
@@ -190,7 +190,7 @@ def test_twins_agree_on_a_single_trial() -> None:
 
 # Calls and batches ---------------------------------------------------------------------------------------------------
 def traces(settings: Settings, replicates: int, first: int = 0) -> NDArray[np.float64]:
-    return kernel.p_hat_traces(reversal(SEED), settings, KEY, replicates, first)
+    return kernel.p_hat_traces(sequence(SEED), settings, KEY, replicates, first)
 
 
 @pytest.mark.parametrize("branch_counts", ["particle", "shared"])
@@ -208,24 +208,24 @@ def test_batches_do_not_matter(model: str, branch_counts: str) -> None:
 @pytest.mark.parametrize("replicate", [0, 5])
 def test_every_row_is_the_trace_of_its_replicate(replicate: int, resampling: str) -> None:
     settings = settings_of({"model": "holmes", "depth_scale": 0.5, "resampling": resampling})
-    alone, _ = plain.trace_with_history(reversal(SEED), settings, KEY, replicate)
+    alone, _ = plain.trace_with_history(sequence(SEED), settings, KEY, replicate)
     np.testing.assert_allclose(traces(settings, 6)[replicate], alone, rtol=0, atol=TOLERANCE)
 
 
 @pytest.mark.parametrize("resampling", ["systematic", "multinomial"])
 def test_luck_can_change_from_trial_to_trial(resampling: str) -> None:
     settings = settings_of({"model": "holmes", "depth_scale": 0.5, "resampling": resampling})
-    n_trials, changed = reversal(SEED).n_trials, 10
+    n_trials, changed = sequence(SEED).n_trials, 10
     luck = np.repeat(np.array([[2], [5]]), n_trials, axis=1)
     np.testing.assert_array_equal(
-        kernel.traces_of_luck(reversal(SEED), settings, KEY, luck), traces(settings, 6)[[2, 5]]
+        kernel.traces_of_luck(sequence(SEED), settings, KEY, luck), traces(settings, 6)[[2, 5]]
     )
     luck[0, changed:] = 5
-    mixed = kernel.traces_of_luck(reversal(SEED), settings, KEY, luck)[0]
+    mixed = kernel.traces_of_luck(sequence(SEED), settings, KEY, luck)[0]
     # The paths of the trial that has new luck differ already; what was before is as it was.
     np.testing.assert_array_equal(mixed[:changed], traces(settings, 6)[2, :changed])
     assert mixed[changed] != traces(settings, 6)[2, changed]
     luck[0, changed + 1 :] = 2
-    window = kernel.traces_of_luck(reversal(SEED), settings, KEY, luck)[0]
+    window = kernel.traces_of_luck(sequence(SEED), settings, KEY, luck)[0]
     assert window[changed] == mixed[changed]
     assert window[changed + 1] != mixed[changed + 1]

@@ -44,7 +44,7 @@ def compare(
     with progress_bars(say.quiet) as begin:
         found = compare_models(
             run,
-            options.names_in(models),
+            options.models_in(models),
             by=by,
             leave_out=pooling.leave_out or (),
             prior=prior,
@@ -72,4 +72,4 @@ def compare(
         say.warn(not_converged(mixture + groups, sampling.draws))
     for text in found.mixture.evidence_warnings:
         say.warn(f"Do not report these numbers: {text}.")
-    say.next(shell("recover", "--from", run), shell("report", run, "--out", f"{run}.pdf"))
+    say.next(shell("recover", "--from", run, *options.naming(models)), shell("report", run, "--out", f"{run}.pdf"))

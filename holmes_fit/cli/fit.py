@@ -33,6 +33,7 @@ TABLES = ("fits.csv", "models.csv", "trials_fitted.csv", "trees.csv", "search.cs
     "holmes-fit fit pilot.csv --protocol weather_prediction --out runs/look --quick",
     "holmes-fit fit pilot.csv --protocol weather_prediction --models flat,holmes,bias --out runs/pilot",
     "holmes-fit fit data/ --protocol protocols/my_task.toml --fix lapse=0.02 --workers 8 --out runs/fixed",
+    "holmes-fit fit pilot.csv --protocol shepard --models flat,holmes,my_models.py:Alcove2 --out runs/own",
     "holmes-fit fit data/ --protocol shepard --dask tcp://lab3:8786 --out runs/shepard",
 )
 def fit(
@@ -64,7 +65,7 @@ def fit(
     try:
         fits = hf.fit(
             hf.read_cohort(data, protocol, participants),
-            options.names_in(models) or (),
+            options.models_in(models) or (),
             out,
             preset=preset,
             fix=options.fixed_values(fix),
@@ -82,17 +83,18 @@ def fit(
     if lost:
         say.fail(lost)
         raise typer.Exit(FAILED)
-    say.next(*_next(out, len(fits.models["subject"].unique()), len(options.names_in(models) or ())))
+    say.next(*_next(out, len(fits.models["subject"].unique()), models))
 
 
-def _next(out: Path, people: int, models: int) -> list[str]:
+def _next(out: Path, people: int, models: str) -> list[str]:
     """Return the commands that lead on from fits: people who are too few for a group have nothing but a report."""
     from holmes_fit.settings.distributions import FEWEST_IN_GROUP
 
     report = shell("report", out, "--out", f"{out}.pdf")
     if people < FEWEST_IN_GROUP:
         return [report]
-    return [shell("pool", out), shell("compare", out) if models > 1 else report]
+    own = options.naming(models)
+    return [shell("pool", out, *own), shell("compare", out, *own) if "," in models else report]
 
 
 def beginning(request: Request, run: Run, work: options.Work) -> Iterator[str]:

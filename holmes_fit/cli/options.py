@@ -60,8 +60,8 @@ Data = Annotated[
 ProtocolName = Annotated[
     str, option("P", "A shipped protocol, or the path of a TOML.", "--protocol", show_default=False)
 ]
-Model = Annotated[str, option("NAME", "The model.", complete=complete_model)]
-Models = Annotated[str, option("NAME,...", "The models.")]
+Model = Annotated[str, option("NAME", "The model, or FILE.py:CLASS for one of your own.", complete=complete_model)]
+Models = Annotated[str, option("NAME,...", "The models; FILE.py:CLASS is one of your own.")]
 Participants = Annotated[Path | None, option("FILE", "A CSV with one row a person; joins covariates by subject.")]
 Param = Annotated[list[str] | None, option("NAME=VALUE", "Any other parameter of the model; can be repeated.")]
 Fix = Annotated[list[str] | None, option("NAME=VALUE", "A parameter that is not fitted; can be repeated.")]
@@ -211,9 +211,19 @@ def _values(texts: Sequence[str], option: str, problems: Problems) -> dict[str, 
     return found
 
 
-def names_in(text: str | None) -> list[str] | None:
-    """Return the names in a text such as ``flat,holmes``, or nothing for no text."""
-    return None if text is None else [name.strip() for name in text.split(",")]
+def models_in(text: str | None) -> list[str] | None:
+    """Return the names in a text such as ``flat,my_models.py:Alcove2``, or nothing for no text; files are loaded."""
+    return None if text is None else [model_in(name) for name in text.split(",")]
+
+
+def model_in(text: str) -> str:
+    """Return the name of a model that is given by its name, or as FILE.py:CLASS, which is loaded."""
+    return hf.load_model(text.strip()) if ":" in text else text.strip()
+
+
+def naming(models: str | None) -> list[str]:
+    """Return what names models of one's own again in the next command, as no file is run unasked."""
+    return ["--models", models] if models and ":" in models else []
 
 
 def fixed_values(fix: Sequence[str] | None) -> dict[str, float] | None:

@@ -52,7 +52,7 @@ def plan(
         _numbers(trials),
         _numbers(subjects),
         out=folder,
-        models=options.names_in(models) or (),
+        models=options.models_in(models) or (),
         people=people,
         preset=preset,
         **asdict(work),

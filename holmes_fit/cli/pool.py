@@ -45,7 +45,7 @@ def pool(
     with progress_bars(say.quiet) as begin:
         found = pool_run(
             run,
-            options.names_in(models),
+            options.models_in(models),
             formulas=formula or (),
             leave_out=pooling.leave_out or (),
             prior=prior,
@@ -70,5 +70,5 @@ def pool(
     failed = [name for name, each in found.items() if each.diagnostics.warnings]
     if failed:
         say.warn(not_converged(failed, sampling.draws))
-    compare = [shell("compare", run)] if len(fitted_run(run).models) > 1 else []
+    compare = [shell("compare", run, *options.naming(models))] if len(fitted_run(run).models) > 1 else []
     say.next(*compare, shell("report", run, "--out", f"{run}.pdf"))

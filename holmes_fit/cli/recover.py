@@ -93,7 +93,7 @@ def recover(
         None if like else protocol,
         like=hf.read_cohort(like, protocol, participants) if like and protocol else None,
         from_run=from_run,
-        models=options.names_in(models),
+        models=options.models_in(models),
         subjects=subjects,
         groups=groups,
         out=folder,

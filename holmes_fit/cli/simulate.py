@@ -53,16 +53,17 @@ def simulate(
         raise typer.BadParameter("--model has no meaning with --mix")
     if subjects is not None and groups is not None:
         raise typer.BadParameter("--subjects has no meaning with --groups")
+    shares = options.numbers_by_name(mix, "--mix")
     check_outputs([out], force)
     outputs = [out, out.with_suffix(".truth.csv")]
     check_outputs(outputs, force)
     with progress_bar("simulating", say.quiet) as progress:
         simulation = hf.simulate(
             protocol,
-            model or "holmes",
+            options.model_in(model or "holmes"),
             20 if subjects is None else subjects,
             values.given(param),
-            mix=options.numbers_by_name(mix, "--mix"),
+            mix=None if shares is None else {options.model_in(name): share for name, share in shares.items()},
             groups=options.numbers_by_name(groups, "--groups"),  # type: ignore[arg-type]  # refused there if not whole
             missed=missed,
             seed=seed,

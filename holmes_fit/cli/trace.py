@@ -46,7 +46,7 @@ def trace(
     with progress_bar("tracing", say.quiet) as progress:
         traces = hf.trace_cohort(
             cohort,
-            model,
+            options.model_in(model),
             given,  # type: ignore[arg-type]  # a text that is no number is refused where the parameters are known
             replicates=replicates,
             seed=seed,

@@ -13,6 +13,7 @@ from pathlib import Path
 from holmes_fit._support.errors import Problems, Quoted, check_kind, nearest
 from holmes_fit.fitting.lattice.task import Task
 from holmes_fit.fitting.person import ENOUGH_REPLICATES
+from holmes_fit.models.own import files_of
 from holmes_fit.models.registry import MODELS, Model, Observer, check_count, descriptions
 from holmes_fit.runs.described import ABOUT
 from holmes_fit.runs.folder import Run, open_run
@@ -82,6 +83,7 @@ class Request:
             "models": [model.name for model in self.models],
             "seed": self.seed,
             "observer": asdict(self.observer),
+            **({"model_files": files} if (files := files_of(model.name for model in self.models)) else {}),
             **code_identity(),
         }
 

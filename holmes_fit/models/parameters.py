@@ -30,6 +30,7 @@ class Parameter:
     meaning: str  # one line for people
     free: bool = True  # whether it is fitted unless the user says otherwise
     symbol: str = ""  # as in figures, where that is not its name
+    prior: str = ""  # where a preset has none, such as lognormal:0.1,1.5
 
     @property
     def label(self) -> str:

@@ -237,6 +237,11 @@ def baselines() -> tuple[str, ...]:
     return tuple(sorted(name for name, model in MODELS.items() if getattr(model, "baseline", UNSAID["baseline"])))
 
 
+def is_shipped(name: str) -> bool:
+    """Say whether a model of the package has this name."""
+    return name in _SHIPPED
+
+
 def models_of_ones_own() -> dict[str, Model]:
     """Return what was added to the registry, or put in place of a model of the package, where this is called."""
     return {name: model for name, model in MODELS.items() if _SHIPPED.get(name) is not model}

@@ -13,7 +13,8 @@ import numpy as np
 from pydantic import ValidationError
 
 from holmes_fit._support.errors import InputError, Problem, Problems, Quoted, nearest, plain, shown
-from holmes_fit.models.registry import Observer, find_model
+from holmes_fit.models.own import files_of
+from holmes_fit.models.registry import Model, Observer, find_model
 from holmes_fit.runs.folder import HasRun, Run, run_of
 from holmes_fit.runs.knowledge import PeopleDraws
 from holmes_fit.runs.manifest import MANIFEST
@@ -65,14 +66,27 @@ class FittedRun:
         cohort = read_cohort(self.run.path("trials.csv"), kept_form(protocol))
         return replace(cohort, protocol=protocol, subjects=self.run.read_table("subjects.csv", ("subject",)))
 
+    def model(self, name: str) -> Model:
+        """Return a model of the run; one of one's own must have been named here, too, and be what it was."""
+        files: dict[str, str] = self._identity.get("model_files", {})
+        said, here = files.get(name), files_of([name]).get(name)
+        if said != here:
+            listed = ",".join(files[own].partition(",")[0] if own in files else own for own in self.models)
+            again = f"Name it: --models {listed}, with the path. In Python, call holmes_fit.load_model first."
+            advice = "Give back the file as it was, or fit again in a new folder." if here else again
+            seen = here or "no model of this name, as nobody has named its file, and none is run unasked"
+            where = f"run {plain(str(self.run.root), 200)}, model {plain(name)}"
+            raise InputError([Problem(where, seen, said or "a model that comes from no file", advice)])
+        return find_model(name)
+
     def space(self, model: str) -> Space:
         """Return what was searched when a model was fitted."""
-        return self.preset.space(find_model(model))
+        return self.preset.space(self.model(model))
 
     def averaged(self, model: str) -> int:
         """Return how many filters a person averages: 1, except for averaged observers."""
         likelihood = self.preset.likelihood
-        return likelihood.replicates if likelihood.kind == "expected" and find_model(model).uses_particles else 1
+        return likelihood.replicates if likelihood.kind == "expected" and self.model(model).uses_particles else 1
 
     def records(self, model: str) -> dict[str, Record | None]:
         """Return the record of everyone who was to be fitted with a model; none where it is missing or damaged."""

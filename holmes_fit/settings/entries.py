@@ -128,10 +128,12 @@ class _Entry:
         return _with_bounds(parameter, low, high)
 
     def _prior(self, parameter: Parameter) -> Distribution | None:
-        if self.settings.prior is None:
+        if self.settings.prior is None and not parameter.prior:
             allowed, advice = "a prior, as it is fitted", 'Write base = "default" to take those of the shipped preset.'
             self._complain("prior", Quoted("nothing"), allowed, advice)
             return None
+        if self.settings.prior is None:
+            return parse_prior(parameter.prior, parameter, f"model {self.model.name}, {parameter.name}", self._problems)
         place = f"{self._file}, key {'.'.join((*self._keys['prior'], 'prior'))}"
         return parse_prior(self.settings.prior, parameter, place, self._problems)
 

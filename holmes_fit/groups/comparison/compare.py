@@ -31,7 +31,7 @@ from holmes_fit.groups.pooling.pool import check_enough, pool_people
 from holmes_fit.groups.pooling.priors import GroupPrior
 from holmes_fit.groups.pooling.results import check_group_model, listed, pool, read_pooled, to_arviz
 from holmes_fit.groups.pooling.sampling import Diagnostics, Sampling, counted, diagnose, read_kept
-from holmes_fit.models.registry import check_count, find_model
+from holmes_fit.models.registry import check_count
 from holmes_fit.runs.fitted import fitted_run
 from holmes_fit.runs.folder import HasRun, Run
 
@@ -280,8 +280,6 @@ def write(found: Comparison) -> None:
 
 
 def _chosen(models: Sequence[str] | None, known: Sequence[str]) -> list[str]:
-    for name in known:
-        find_model(name)  # a run may come from a program that has added a model of its own
     if models is None:
         return list(known)
     problems = Problems()

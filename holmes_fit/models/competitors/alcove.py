@@ -22,12 +22,13 @@ class Alcove(Exact):
     """Exemplars so far, their associations with the outcome, and attention to features.
 
     Kruschke, J. K. (1992), "ALCOVE: an exemplar-based connectionist model of category learning", Psychological Review
-    99, 22-44, with attention that begins at 1 / features, and humble teachers. Of r and q in its equation 1 only the ratio
-    q / r matters where features differ by 0 or 1: the gradient, which is 1 unless it is freed, as published for features
-    that are seen apart (0.5: seen as one, r = 2; 2: a Gaussian gradient, q = 2). Departures: a feature differs by 0 or 1, whatever its number of levels; exemplars are recruited when they are first seen, as no
-    prediction may depend on what is to come; and the sharpness phi of equation 3 is the toolkit's beta, as
+    99, 22-44, with attention that begins at 1 / features, and humble teachers. Departures: a feature differs by 0 or 1,
+    whatever its number of levels; exemplars are recruited when they are first seen, as no prediction may depend on what
+    is to come; and the sharpness phi of equation 3 is the toolkit's beta, as
     P(1) = sigmoid(phi (a_1 - a_0)): p-hat is that with phi = 1. (Published values: c = 6.5, association rate 0.03,
     attention rate 0.0033, phi = 2 for the types of Shepard, Hovland & Jenkins.)
+    Of r and q in equation 1 only q / r matters where features differ by 0 or 1. This gradient is 1 unless it is freed,
+    as published for features that are seen apart (0.5 is r = 2, for those that are seen as one; 2 is Gaussian, q = 2).
     """
 
     name: str = "alcove"

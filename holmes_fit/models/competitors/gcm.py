@@ -22,10 +22,10 @@ class ContextModel(Exact):
 
     Nosofsky, R. M. (1986), "Attention, similarity, and the identification-categorization relationship", Journal of
     Experimental Psychology: General 115, 39-57: similarity is exp(-c d^gradient), with d the share of features
-    that differ (equal attention) and a gradient of 1 unless it is freed: see ``alcove``. An exemplar's strength is exp(-decay x trials since) (Nosofsky & Palmeri, 1997,
-    Psychological Review 104, 266-300), and each outcome has a background from the beginning (Nosofsky, Kruschke &
-    McKinley, 1992). The exponent gamma of the response rule (Ashby & Maddox, 1993) is the toolkit's beta, as
-    E_1^gamma / (E_1^gamma + E_0^gamma) = sigmoid(gamma log(E_1 / E_0)).
+    that differ (equal attention) and a gradient of 1 unless it is freed, as in ``alcove``. An exemplar's strength is
+    exp(-decay x trials since) (Nosofsky & Palmeri, 1997, Psychological Review 104, 266-300), and each outcome has a
+    background from the beginning (Nosofsky, Kruschke & McKinley, 1992). The exponent gamma of the response rule (Ashby
+    & Maddox, 1993) is the toolkit's beta, as E_1^gamma / (E_1^gamma + E_0^gamma) = sigmoid(gamma log(E_1 / E_0)).
     """
 
     name: str = "gcm"

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, Generic, TypeVar
 
 from holmes_fit._support.ctrl_c import is_ctrl_c
-from holmes_fit._support.errors import InputError, Problem, shown
+from holmes_fit._support.errors import InputError, Problem, Quoted, plain, shown
 from holmes_fit.models.registry import MODELS, Model, models_of_ones_own
 from holmes_fit.runs.workers.cluster import Cluster
 from holmes_fit.runs.workers.pool import LOST, Failure, Pool
@@ -90,9 +90,12 @@ def _in_pool(
     fresh = (_Job(number, task) for number, task in enumerate(tasks))
     again: deque[_Job[Task]] = deque()
     running: dict[Future[Any], _Job[Task]] = {}
-    attempt = partial(_attempt_elsewhere, models_of_ones_own(), function)
+    own = models_of_ones_own()
+    attempt = partial(_attempt_elsewhere, own, function)
     pool = open_pool()
     try:
+        if own:
+            _check_sent(pool, own)
         while True:
             room = pool.room()
             while len(running) < room and (job := _next_job(fresh, again, running.values())) is not None:
@@ -116,6 +119,19 @@ def _in_pool(
                     again.append(job)
     finally:
         pool.close(running)
+
+
+def _check_sent(pool: Pool, models: dict[str, Model]) -> None:
+    """Refuse models of one's own that cannot be sent to other processes, before every task fails for it."""
+    try:
+        pool.submit(partial(MODELS.update, models)).result()
+    except pool.lost:
+        return  # which has another reason, and a task will say so
+    except Exception as error:
+        names, why = ", ".join(models), plain(f"{type(error).__name__}: {error}", 200)
+        seen = Quoted(f"{names}, which cannot be sent to other processes ({why})")
+        advice = "Write them into a file and call holmes_fit.load_model('my_models.py:NAME'), or take one worker."
+        raise InputError([Problem("models of one's own", seen, "models that can be sent", advice)]) from error
 
 
 def _next_job(

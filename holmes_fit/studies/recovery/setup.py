@@ -13,7 +13,7 @@ from holmes_fit._support.errors import Problems, Quoted, check_kind
 from holmes_fit.fitting.request import Request, request_fit
 from holmes_fit.groups.pooling.priors import GroupPrior, prior_of
 from holmes_fit.groups.pooling.sampling import Sampling, sampling_of
-from holmes_fit.models.registry import Observer, check_count, find_model
+from holmes_fit.models.registry import Observer, check_count
 from holmes_fit.runs.fitted import FittedRun, fitted_run
 from holmes_fit.runs.folder import HasRun, Run, open_run
 from holmes_fit.runs.identity import code_identity
@@ -41,6 +41,7 @@ from holmes_fit.trials.protocols.schema import Protocol
 MODELS_BY_DEFAULT = ("flat", "holmes")
 SUBJECTS = 100
 KIND = "recovery"
+SHARED = ("protocol", "preset", "models", "seed", "observer")  # with what fits depend on
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,7 @@ class RecoverySetup:
             "population": {name: str(population) for name, population in self.population.items()},
             "group_prior": asdict(self.prior),
             "sampling": {name: value for name, value in asdict(self.sampling).items() if name != "cores"},
-            **{name: first[name] for name in ("protocol", "preset", "models", "seed", "observer")},
+            **{name: first[name] for name in (*SHARED, "model_files") if name in first},
             **code_identity(),
         }
 
@@ -132,7 +133,7 @@ def set_up_recovery(
     sequences = _sequences(protocol, like, fitted, seed)
     chosen: Sequence[str] = MODELS_BY_DEFAULT
     if fitted is not None:  # those with latent causes, or all if there are none
-        chosen = [name for name in fitted.models if find_model(name).uses_particles] or fitted.models
+        chosen = [name for name in fitted.models if fitted.model(name).uses_particles] or fitted.models
     template = request_fit(
         Cohort(sequences.protocol, pd.DataFrame(), (), pd.DataFrame()),  # nobody is simulated before all is checked
         chosen if models is None else models,
