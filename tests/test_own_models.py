@@ -134,7 +134,7 @@ class Locked(Bias):
 
 def test_a_model_that_cannot_be_sent_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(MODELS, "locked", Locked())
-    with pytest.raises(InputError, match="saw locked, which cannot be sent to other processes .*load_model"):
+    with pytest.raises(InputError, match=r"saw locked, which cannot be sent to other processes .*load_model"):
         hf.fit(people(), ["locked"], tmp_path / "run", preset="quick", workers=2, progress=False)
     alone = hf.fit(people(), ["locked"], tmp_path / "run", preset="quick", workers=1, progress=False)
     assert len(alone.models) == 2

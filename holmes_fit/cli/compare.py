@@ -10,7 +10,7 @@ from holmes_fit.cli.output import Output, rows, shell
 from holmes_fit.cli.pooling_text import not_converged, unchanged
 
 PREDICTIVE = ("predictive.csv", "predictive_summary.csv")
-FREQUENCIES = ("frequencies.csv", "frequency_differences.csv", "prior_sensitivity.csv")
+FREQUENCIES = ("frequencies.csv", "frequency_differences.csv", "families.csv", "prior_sensitivity.csv")
 TABLES = ("comparison.csv", "model_probabilities.csv", *FREQUENCIES, "mixture.csv", "mixture.nc", *PREDICTIVE)
 
 
@@ -32,8 +32,9 @@ def compare(
     """Say which model describes these people, and how surely.
 
     Results go to the run folder: comparison.csv (a row a model), model_probabilities.csv (a row a person and model),
-    frequencies.csv, frequency_differences.csv, prior_sensitivity.csv (with narrower and wider priors), mixture.csv,
-    mixture.nc (ArviZ), predictive.csv, predictive_summary.csv.
+    frequencies.csv, frequency_differences.csv, families.csv (models by what they have in common),
+    prior_sensitivity.csv (with narrower and wider priors), mixture.csv, mixture.nc (ArviZ), predictive.csv,
+    predictive_summary.csv.
     A run that is not pooled yet is pooled first, and what has not changed is not sampled again. Ends with 3 if the
     chains have not converged, or the evidences are too noisy to be compared.
     """
@@ -61,6 +62,7 @@ def compare(
         folder=run,
         models=rows(found.models),
         frequencies=rows(found.frequencies),
+        families=rows(found.families.table),
         people=rows(found.people),
         prior_sensitivity=rows(found.prior_sensitivity),
         notes=found.warnings,

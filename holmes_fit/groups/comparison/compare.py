@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from holmes_fit._support.errors import Problems, Quoted, nearest
 from holmes_fit._support.progress import OnBegin, watched_steps
 from holmes_fit.groups.comparison.answers import FittedModel
+from holmes_fit.groups.comparison.families import Families, families_of
 from holmes_fit.groups.comparison.groups import groups_of
 from holmes_fit.groups.comparison.omnibus import RandomEffects, frequencies_by_group
 from holmes_fit.groups.comparison.prediction import LeftOut, leave_one_out
@@ -56,6 +57,7 @@ class Comparison:
     run: Run  # the run folder
     mixture: Mixture  # the mixture of the models that compete
     shares: Frequencies  # how frequent they are
+    families: Families  # the same of their families
     left_out: Mapping[str, LeftOut]  # by model, how well its group predicts someone who is left out
     fits: pd.DataFrame  # ``models.csv`` of the run, for the people who are compared
     checks: pd.DataFrame  # posterior predictive checks
@@ -115,8 +117,9 @@ def compare(
 
     The headline is a mixture: everyone follows one of the models, frequencies are unknown, and within a model people
     are distributed as in its group. What was sampled or simulated before from the same fits, with the same settings
-    and versions, is not sampled or simulated again. Files are ``comparison.csv``, ``model_probabilities.csv``,
-    ``frequencies.csv``, ``frequency_differences.csv``, ``prior_sensitivity.csv``, ``mixture.csv``, ``mixture.nc``,
+    and versions, is not sampled or simulated again. Models are also compared as families, such as those with latent
+    causes and those with exemplars. Files are ``comparison.csv``, ``model_probabilities.csv``, ``frequencies.csv``,
+    ``frequency_differences.csv``, ``families.csv``, ``prior_sensitivity.csv``, ``mixture.csv``, ``mixture.nc``,
     ``predictive.csv`` and ``predictive_summary.csv``.
 
     Parameters
@@ -217,6 +220,7 @@ def compare(
         run=run,
         mixture=mixture,
         shares=shares_of(mixture, groups, group_of),
+        families=families_of(mixture, groups, group_of),
         left_out={
             # A model without free parameters learns nothing from anyone.
             name: leave_one_out(posteriors[name])
@@ -267,6 +271,7 @@ def write(found: Comparison) -> None:
         "model_probabilities.csv": found.people,
         "frequencies.csv": found.frequencies,
         "frequency_differences.csv": found.differences,
+        "families.csv": found.families.table,
         "mixture.csv": checks_table(found),
         "prior_sensitivity.csv": found.prior_sensitivity,
         "predictive.csv": found.checks,

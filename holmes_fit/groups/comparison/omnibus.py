@@ -86,8 +86,11 @@ def frequencies_by_group(
     group_of: NDArray[np.intp],
     n_groups: int,
     rng: np.random.Generator,
+    prior: NDArray[np.float64] | float = 1.0,
 ) -> NDArray[np.float64]:
     """Return draws x groups x models: frequencies of their own for groups that share everything else.
+
+    ``prior`` is the concentration of each model in the Dirichlet prior of the frequencies.
 
     Each draw of the parameters is kept, and who follows which model, and how frequent models are in each group, are
     drawn in turn. What the division into groups would change about the parameters of a model is left aside.
@@ -97,7 +100,7 @@ def frequencies_by_group(
     for _ in range(SWEEPS):
         follows = memberships(log_likelihood, current[:, group_of], rng)
         counts = np.einsum("kpm,pg->kgm", follows, belongs)
-        gammas = rng.gamma(1.0 + counts)
+        gammas = rng.gamma(prior + counts)
         current = gammas / gammas.sum(axis=2, keepdims=True)
     return current
 

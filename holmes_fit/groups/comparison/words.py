@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,16 +10,20 @@ import pandas as pd
 
 from holmes_fit._support.numbers import listed, p_value, probability, share
 from holmes_fit.groups.comparison.prior_sensitivity import sensitivity_in_words
+from holmes_fit.trials.summaries import EVERYONE
 
 if TYPE_CHECKING:
     from holmes_fit.groups.comparison.compare import Comparison
+    from holmes_fit.groups.comparison.families import Families
 
-SURE = 0.95
+SURE, FAVOURED = 0.95, 0.75  # protected exceedance probability
+STRONG = 3.0  # nats: odds of 20 to 1
 
 
 def in_words(found: Comparison) -> str:
     """Return what was found, for people."""
-    parts = [headline(found), *_groups(found), _table(found.models), sensitivity_in_words(found.prior_sensitivity)]
+    parts = [headline(found), *families_in_words(found.families, found.mixture.diagnostics.ess_bulk), *_groups(found)]
+    parts += [_table(found.models), sensitivity_in_words(found.prior_sensitivity)]
     parts += _behaviour(found)
     parts += ["\n".join(f"Warning: {text}." for text in found.warnings)] if found.warnings else []
     return "\n\n".join(parts)
@@ -26,20 +31,59 @@ def in_words(found: Comparison) -> str:
 
 def headline(found: Comparison) -> str:
     """Return the answer in a few sentences."""
-    first = found.models.iloc[0]
+    first, second = found.models.iloc[0], found.models.iloc[1]
     draws = found.mixture.diagnostics.ess_bulk
     n_people = len(found.mixture.subjects)
     n_sure = int(np.sum(found.mixture.probability.max(axis=1) > SURE))
+    certainty = first["protected_exceedance"]
+    start = first["model"] if certainty > SURE else f"no model stands out: {first['model']}"
+    if FAVOURED < certainty <= SURE:
+        start = f"{first['model']} is favoured, though not beyond doubt: it"
     return (
-        f"Among {listed(found.mixture.models)}, {first['model']} describes an estimated {share(first['frequency'])} of "
-        f"the people (95% {share(first['frequency_lower'])} to {share(first['frequency_upper'])}). It is the most "
-        f"frequent of them with probability {probability(first['exceedance'], draws)}, or "
+        f"Among {listed(found.mixture.models)}, {start} describes an estimated {share(first['frequency'])} of "
+        f"the people (95% {share(first['frequency_lower'])} to {share(first['frequency_upper'])}), the next one, "
+        f"{second['model']}, {share(second['frequency'])} ({share(second['frequency_lower'])} to "
+        f"{share(second['frequency_upper'])}). It is the most frequent of them with probability {probability(first['exceedance'], draws)}, or "
         f"{probability(first['protected_exceedance'], draws)} when chance is allowed for (omnibus risk "
         f"{probability(found.shares.risk, draws)}). Person by person, it is the likeliest for "
         f"{first['likeliest_for']:.0f} of {n_people} by their posterior probabilities in the mixture, and for "
         f"{first['most_evidence_for']:.0f} by their own evidence alone; for {n_sure} some model has a posterior "
-        f"probability above {SURE}."
+        f"probability above {SURE}. {_best_competitor(found.models)}"
     )
+
+
+def _best_competitor(models: pd.DataFrame) -> str:
+    """Set the most frequent model beside the one of the others that has the highest evidence."""
+    mixed = models[models["in_mixture"]]
+    first, rival = mixed.iloc[0], mixed.iloc[1:].sort_values("log_evidence", ascending=False).iloc[0]
+    ahead = first["log_evidence"] - rival["log_evidence"]
+    error = float(np.hypot(first["log_evidence_error"], rival["log_evidence_error"]))
+    direction = "above" if ahead > 0 else "below"
+    doubt = "" if ahead > STRONG + 2 * error else f": {rival['model']} explains all choices together as well, or better"
+    return (
+        f"Its evidence summed over people is {abs(ahead):.1f} ± {error:.1f} nats {direction} that of {rival['model']}, "
+        f"the best of the others{doubt}."
+    )
+
+
+def families_in_words(families: Families, draws: float) -> Iterator[str]:
+    """Say what models have in common that describe the people, and of which families nothing can be said."""
+    table = families.table
+    own = table[(table["group"] == EVERYONE) & (table["n_models"] > 0)].sort_values("mean", ascending=False)
+    if 1 < len(own) < own["n_models"].sum():
+        first = own.iloc[0]
+        shares = [
+            f"{row['family']} ({row['models'].replace(' ', ', ')}) {share(row['mean'])} (95% {share(row['lower'])} to "
+            f"{share(row['upper'])})"
+            for _, row in own.iterrows()
+        ]
+        yield (
+            f"By families, all equally likely beforehand: {'; '.join(shares)}. The {first['family']} models are the most "
+            f"frequent family with probability {probability(first['exceedance'], draws)}, or "
+            f"{probability(first['protected_exceedance'], draws)} when chance is allowed for."
+        )
+    if families.left_out:
+        yield f"No {' or '.join(families.left_out)} model was weighed, so that nothing is said of those."
 
 
 def _groups(found: Comparison) -> list[str]:

@@ -218,21 +218,49 @@ def words(data: CohortData) -> str:
         f"for {by_evidence} by their own evidence alone; for {sure} of {n} one model or another has a posterior "
         f"probability above {SURE}."
     )
-    return " ".join([*parts, *([] if row is None else _beyond_baselines(data, row, lead))])
+    return " ".join([*parts, *([] if row is None else _beyond_others(data, row, lead)), *_by_families(data)])
 
 
-def _beyond_baselines(data: CohortData, row: pd.Series, lead: str) -> Iterator[str]:
-    """Say whether the leading model is worth its parameters: its evidence against that of the simplest models."""
+def _beyond_others(data: CohortData, row: pd.Series, lead: str) -> Iterator[str]:
+    """Say whether the leading model is worth its parameters: its evidence against the best other, and the simplest."""
     others = [name for name in ("rescorla_wagner", "bias") if name != lead]
     known = {name: float(row[f"over_{name}"]) for name in others if np.isfinite(row[f"over_{name}"])}
+    errors = {name: float(row[f"over_{name}_error"]) for name in known}
+    mixed = data["comparison"][data["comparison"]["in_mixture"] & (data["comparison"]["model"] != lead)]
+    rival = mixed.loc[mixed["log_evidence"].idxmax()] if len(mixed) else None
+    if rival is not None and rival["model"] not in others:
+        ahead_by = float(row["log_evidence"] - rival["log_evidence"])
+        known = {str(rival["model"]): ahead_by, **known}
+        errors[str(rival["model"])] = float(np.hypot(row["log_evidence_error"], rival["log_evidence_error"]))
     if known:
         told = [
-            f"{signed(known[name])} ± {fixed(row[f'over_{name}_error'], 1)} nats over {data.words.label(name)}"
-            for name in known
+            f"{signed(known[name])} ± {fixed(errors[name], 1)} nats over {data.words.label(name)}" for name in known
         ]
         ahead = [data.words.label(name) for name, value in known.items() if value < drawing.STRONG]
         doubt = f", so that {listed(ahead)} explains the choices about as well, or better" if ahead else ""
-        yield f"Against the baselines, its log evidence summed over people is {listed(told)}{doubt}."
+        against = "the baselines" if set(known) <= set(others) else "the best of the others and the baselines"
+        yield f"Against {against}, its log evidence summed over people is {listed(told)}{doubt}."
+
+
+def _by_families(data: CohortData) -> Iterator[str]:
+    """Say how frequent families of models are, and of which nothing is known."""
+    if data.scope or not data.has("families"):
+        return
+    table = data["families"][data["families"]["group"] == EVERYONE]
+    own, out = table[table["n_models"] > 0].sort_values("mean", ascending=False), table[table["n_models"] == 0]
+    if 1 < len(own) < own["n_models"].sum():
+        first = own.iloc[0]
+        shares = [
+            f"{row['family']} {share(row['mean'])} ({share(row['lower'])} to {share(row['upper'])})"
+            for row in own.to_dict("records")
+        ]
+        protected = probability(first["protected_exceedance"], mixture_draws(data))
+        yield (
+            f"By families of models, all equally likely beforehand: {', '.join(shares)}; {first['family']} models are "
+            f"the most frequent with a protected probability of {protected}."
+        )
+    if len(out):
+        yield f"No {' or '.join(out['family'])} model was weighed, so that nothing is said of those."
 
 
 def _best_for(data: CohortData, model: str) -> tuple[int, int, int]:
