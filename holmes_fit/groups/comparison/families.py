@@ -1,4 +1,4 @@
-"""Models compared as families: what describes people, latent causes, exemplars or errors (Penny et al., 2010)?
+"""Models compared as families, such as those with latent causes and those with exemplars (Penny et al., 2010).
 
 All families are equally likely beforehand, however many models each has: a family's concentration of 1 is divided among
 its models. So a family does not win by being tried in many variants. Draws of what models predict are those of the
@@ -15,7 +15,7 @@ from scipy.special import logsumexp
 
 from holmes_fit.groups.comparison.omnibus import RandomEffects, frequencies_by_group
 from holmes_fit.groups.pooling.mixture import Mixture
-from holmes_fit.models.registry import MODELS, find_model, is_shipped
+from holmes_fit.models.registry import MODELS, baselines, find_model, is_shipped
 from holmes_fit.runs.knowledge import summary
 from holmes_fit.runs.schema import frame
 from holmes_fit.trials.summaries import EVERYONE
@@ -51,12 +51,8 @@ class Families(RandomEffects):
     @property
     def left_out(self) -> list[str]:
         """The families of which no model was weighed; baselines have no part in it."""
-        known = dict.fromkeys(
-            family_of(name)
-            for name, model in MODELS.items()
-            if is_shipped(name) and not getattr(model, "baseline", False)
-        )
-        return [name for name in known if name not in self.members]
+        weighable = [name for name in MODELS if is_shipped(name) and name not in baselines()]
+        return [name for name in dict.fromkeys(map(family_of, weighable)) if name not in self.members]
 
 
 def family_of(model: str) -> str:

@@ -39,17 +39,20 @@ def headline(found: Comparison) -> str:
     start = first["model"] if certainty > SURE else f"no model stands out: {first['model']}"
     if FAVOURED < certainty <= SURE:
         start = f"{first['model']} is favoured, though not beyond doubt: it"
+    unprotected, protected = (probability(first[name], draws) for name in ("exceedance", "protected_exceedance"))
     return (
-        f"Among {listed(found.mixture.models)}, {start} describes an estimated {share(first['frequency'])} of "
-        f"the people (95% {share(first['frequency_lower'])} to {share(first['frequency_upper'])}), the next one, "
-        f"{second['model']}, {share(second['frequency'])} ({share(second['frequency_lower'])} to "
-        f"{share(second['frequency_upper'])}). It is the most frequent of them with probability {probability(first['exceedance'], draws)}, or "
-        f"{probability(first['protected_exceedance'], draws)} when chance is allowed for (omnibus risk "
+        f"Among {listed(found.mixture.models)}, {start} describes an estimated {_share(first)} of the people, the next "
+        f"one, {second['model']}, {_share(second)}. {first['model']} is the most frequent of them with probability "
+        f"{unprotected}, or {protected} when chance is allowed for (omnibus risk "
         f"{probability(found.shares.risk, draws)}). Person by person, it is the likeliest for "
         f"{first['likeliest_for']:.0f} of {n_people} by their posterior probabilities in the mixture, and for "
         f"{first['most_evidence_for']:.0f} by their own evidence alone; for {n_sure} some model has a posterior "
         f"probability above {SURE}. {_best_competitor(found.models)}"
     )
+
+
+def _share(row: pd.Series) -> str:
+    return f"{share(row['frequency'])} (95% {share(row['frequency_lower'])} to {share(row['frequency_upper'])})"
 
 
 def _best_competitor(models: pd.DataFrame) -> str:
@@ -78,8 +81,8 @@ def families_in_words(families: Families, draws: float) -> Iterator[str]:
             for _, row in own.iterrows()
         ]
         yield (
-            f"By families, all equally likely beforehand: {'; '.join(shares)}. The {first['family']} models are the most "
-            f"frequent family with probability {probability(first['exceedance'], draws)}, or "
+            f"By families, all equally likely beforehand: {'; '.join(shares)}. Models called {first['family']} are "
+            f"the most frequent family with probability {probability(first['exceedance'], draws)}, or "
             f"{probability(first['protected_exceedance'], draws)} when chance is allowed for."
         )
     if families.left_out:

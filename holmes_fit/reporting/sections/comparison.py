@@ -227,14 +227,14 @@ def _beyond_others(data: CohortData, row: pd.Series, lead: str) -> Iterator[str]
     known = {name: float(row[f"over_{name}"]) for name in others if np.isfinite(row[f"over_{name}"])}
     errors = {name: float(row[f"over_{name}_error"]) for name in known}
     mixed = data["comparison"][data["comparison"]["in_mixture"] & (data["comparison"]["model"] != lead)]
-    rival = mixed.loc[mixed["log_evidence"].idxmax()] if len(mixed) else None
-    if rival is not None and rival["model"] not in others:
-        ahead_by = float(row["log_evidence"] - rival["log_evidence"])
-        known = {str(rival["model"]): ahead_by, **known}
-        errors[str(rival["model"])] = float(np.hypot(row["log_evidence_error"], rival["log_evidence_error"]))
+    for rival in mixed.nlargest(1, "log_evidence").to_dict("records"):
+        if (name := str(rival["model"])) not in others:
+            known = {name: float(row["log_evidence"] - rival["log_evidence"]), **known}
+            errors[name] = float(np.hypot(row["log_evidence_error"], rival["log_evidence_error"]))
     if known:
         told = [
-            f"{signed(known[name])} ± {fixed(errors[name], 1)} nats over {data.words.label(name)}" for name in known
+            f"{signed(value)} ± {fixed(errors[name], 1)} nats over {data.words.label(name)}"
+            for name, value in known.items()
         ]
         ahead = [data.words.label(name) for name, value in known.items() if value < drawing.STRONG]
         doubt = f", so that {listed(ahead)} explains the choices about as well, or better" if ahead else ""
