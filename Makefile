@@ -190,6 +190,18 @@ recovery: env ## Recover the parameters and the models of two of the paper's tas
 	for table in confusion model_recovery power recovery sbc_summary; do for levels in 3 4; do \
 		cp runs/recovery/$$levels/$$table.csv reports/recovery/$${table}_$$levels.csv; done; done
 
+# The plan and the tables are in reports/recovery/competitors, row by row as they come, so that the same command goes on.
+# Twenty people a truth and task take some five hours on one core.
+.PHONY: competitors people
+competitors: env ## Recover all models against each other
+	"$(BIN)/python" -m benchmarks.competitors recovery
+
+# Real people's choices are not part of the project: `make people WEATHER=people.csv SHEPARD=others.csv`.
+SHEPARD ?=
+people: env ## Compare all models on files of real people
+	$(if $(WEATHER),"$(BIN)/python" -m benchmarks.competitors people "$(WEATHER)" weather_prediction)
+	$(if $(SHEPARD),"$(BIN)/python" -m benchmarks.competitors people "$(SHEPARD)" shepard)
+
 lock: ## Resolve pyproject.toml into requirements.lock
 	"$(PYTHON)" -m venv $(LOCK_VENV)
 	$(LOCK_VENV)/bin/python -m pip install --disable-pip-version-check --quiet "uv>=0.9,<1"

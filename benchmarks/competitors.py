@@ -102,13 +102,16 @@ def draw(table: pd.DataFrame, path: Path) -> None:
     from holmes_fit.models.registry import descriptions
     from holmes_fit.reporting.figures.recovery import draw_confusion
     from holmes_fit.reporting.names import Words
+    from holmes_fit.reporting.style import use_style
 
     words = Words({"described": descriptions(REGISTERED.values())}, MODELS)
-    figure = Figure(figsize=(13, 6.6), layout="constrained")
-    for ax, (task, own) in zip(figure.subplots(1, len(TASKS)), table.groupby("task", sort=False), strict=False):
-        draw_confusion(ax, own, MODELS, words)
-        ax.set_title(f"{task}, {own['n'].min()} people of each model")
-    figure.savefig(path, dpi=110)
+    with use_style():
+        figure = Figure(figsize=(13, 6.2), layout="constrained")
+        tasks = table.groupby("task", sort=False)
+        for ax, (task, own) in zip(figure.subplots(1, len(tasks), squeeze=False)[0], tasks, strict=True):
+            draw_confusion(ax, own, MODELS, words)
+            ax.set_title(f"{task}, {own['n'].min()} people of each model")
+        figure.savefig(path, dpi=110)
 
 
 @app.command()

@@ -385,6 +385,7 @@ def _write_comparison(run: Run, sample: Sample, models: pd.DataFrame, rng: np.ra
                 }
             )  # fmt: skip
     run.write_table("frequencies.csv", pd.DataFrame(frequencies))
+    run.write_table("families.csv", _families(mixed, pd.DataFrame(frequencies)))
     pairs = [
         (model, above, below, 0.12, -0.2, 0.13, 0.44, 0.78)
         for model in mixed
@@ -402,6 +403,20 @@ def _write_comparison(run: Run, sample: Sample, models: pd.DataFrame, rng: np.ra
     run.write_table("mixture.csv", frame("mixture.csv", checks))
     run.write_table("prior_sensitivity.csv", _prior_sensitivity(mixed, models))
     run.write_table("comparison.csv", _comparison(sample, models, probabilities, pd.DataFrame(frequencies)))
+
+
+def _families(mixed: Sequence[str], frequencies: pd.DataFrame) -> pd.DataFrame:
+    own = frequencies[frequencies["model"].isin(mixed)]
+    own = own.assign(family=own["model"].map(lambda name: getattr(registry.MODELS[name], "family", "") or name))
+    by_family = own.groupby(["group", "family"], sort=False)
+    table = by_family[["mean", "lower", "median", "upper"]].sum().clip(upper=0.99).reset_index()
+    table["models"] = by_family["model"].agg(" ".join).to_numpy()
+    table["n_models"], table["n_subjects"] = by_family.size().to_numpy(), by_family["n_subjects"].first().to_numpy()
+    everyone = table["group"] == "everyone"
+    table["exceedance"] = table["mean"].where(everyone)
+    table["protected_exceedance"], table["likeliest_for"] = 0.9 * table["exceedance"], 2.0
+    table = pd.concat([table, pd.DataFrame([{"group": "everyone", "family": "exemplar", "models": "", "n_models": 0}])])
+    return frame("families.csv", table.assign(sd=0.1).to_dict("records"))
 
 
 def _prior_sensitivity(mixed: Sequence[str], models: pd.DataFrame) -> pd.DataFrame:

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from holmes_fit._support.errors import InputError
+from holmes_fit._support.numbers import share
 from holmes_fit.models.registry import MODELS, descriptions
 from holmes_fit.reporting.blocks import Panel
 from holmes_fit.reporting.names import Words
@@ -65,6 +66,30 @@ def test_probabilities_are_no_surer_than_their_draws(run: Path) -> None:
     data = changed(run, "comparison.csv", exceedance=1.0, protected_exceedance=1.0)
     assert comparison.mixture_draws(data) == 2100
     assert "most frequent of them with probability >.998, and >.998 once chance" in comparison.words(data)
+
+
+def test_families_are_weighed_and_those_left_out_are_named(run: Path) -> None:
+    data = CohortData(read_run(run))
+    told, missing = comparison._by_families(data)
+    latent = data["families"].query("group == 'everyone' and family == 'latent-cause'").iloc[0]
+    assert f"latent-cause {share(latent['mean'])} ({share(latent['lower'])} to {share(latent['upper'])})" in told
+    assert "are the most frequent with a protected probability of ." in told
+    assert missing == "No exemplar model was weighed, so that nothing is said of those."
+    assert not list(comparison._by_families(data.within("control")))
+    assert comparison.words(data).endswith(missing)
+
+
+def test_the_best_of_the_others_is_named(run: Path) -> None:
+    """Where the best of the other models is no baseline, and explains the choices as well."""
+    data = CohortData(read_run(run))
+    for above, doubted in ((-2.0, True), (50.0, False)):
+        table = data["comparison"].set_index("model")
+        table.loc["flat", "log_evidence"] = table.loc["holmes", "log_evidence"] - above
+        table["log_evidence"] = table["log_evidence"].where(table.index.isin(["flat", "holmes"]), -1e4)
+        data.tables["comparison"] = table.reset_index()
+        words = comparison.words(data)
+        assert "Against the best of the others and the baselines" in words
+        assert ("flat explains the choices about as well, or better" in words) == doubted
 
 
 def test_another_answer_with_other_priors_is_said(run: Path) -> None:
