@@ -188,8 +188,8 @@ def draw_confusion(ax: Axes, rows: pd.DataFrame, models: Sequence[str], words: W
     labels = [name.replace("–", "–\n").replace(", ", ",\n") for name in names]
     widest = max(width_of(line, LABEL) for label in labels for line in label.split("\n"))
     turned = widest * len(models) > 120
-    across = {"labels": names, "rotation": 30, "ha": "right"} if turned else {"labels": labels}
-    ax.set_xticks(range(len(models)), **across)
+    how: dict[str, Any] = {"rotation": 30, "ha": "right"} if turned else {}
+    ax.set_xticks(range(len(models)), names if turned else labels, **how)
     ax.set_yticks(range(len(models)), labels)
     ax.set_xlim(-0.5, len(models) - 0.5)
     ax.set_ylim(len(models) - 0.5, -0.5)
