@@ -41,11 +41,12 @@ def compare(
     from holmes_fit.groups.comparison.compare import compare as compare_models
     from holmes_fit.groups.comparison.words import in_words
 
+    named = options.models_in(models)
     prior, sampling = pooling.chosen()
     with progress_bars(say.quiet) as begin:
         found = compare_models(
             run,
-            options.models_in(models),
+            named,
             by=by,
             leave_out=pooling.leave_out or (),
             prior=prior,

@@ -41,11 +41,12 @@ def pool(
     from holmes_fit.runs.fitted import fitted_run
     from holmes_fit.runs.folder import read_run
 
+    named = options.models_in(models)
     prior, sampling = pooling.chosen()
     with progress_bars(say.quiet) as begin:
         found = pool_run(
             run,
-            options.models_in(models),
+            named,
             formulas=formula or (),
             leave_out=pooling.leave_out or (),
             prior=prior,

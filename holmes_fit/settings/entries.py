@@ -129,7 +129,8 @@ class _Entry:
 
     def _prior(self, parameter: Parameter) -> Distribution | None:
         if self.settings.prior is None and not parameter.prior:
-            allowed, advice = "a prior, as it is fitted", 'Write base = "default" to take those of the shipped preset.'
+            allowed = "a prior, as it is fitted"
+            advice = 'Write base = "default" to take those of the shipped preset; a parameter of your own may have one.'
             self._complain("prior", Quoted("nothing"), allowed, advice)
             return None
         if self.settings.prior is None:
