@@ -157,22 +157,25 @@ def test_a_run_names_the_file_and_knows_when_it_has_changed(file: Path, tmp_path
 
 
 def test_no_file_is_run_because_a_run_names_it(file: Path, tmp_path: Path, shell: Shell) -> None:
-    file.write_text(f"{TEXT}\nopen({str(tmp_path / 'was_run')!r}, 'a').write('x')\n")
-    people_csv = tmp_path / "people.csv"
-    shell("simulate", "--protocol", "conditioning", "--model", f"{file}:BaseRate", "--subjects", 3, "--out", people_csv)
-    how = ["--protocol", "conditioning", "--quick", "--workers", 1, "--out", tmp_path / "run"]
-    out, _ = shell("fit", people_csv, *how, "--models", f"bias,{file}:BaseRate")
-    assert f"holmes-fit compare {tmp_path}/run --models bias,{file}:BaseRate" in out
-    (tmp_path / "was_run").unlink()
+    was_run, people_csv, run = (tmp_path / name for name in ("was_run", "people.csv", "run"))
+    file.write_text(f"from pathlib import Path\n{TEXT.replace('from __future__ import annotations', '')}\n")
+    with file.open("a") as more:
+        more.write(f"Path({str(was_run)!r}).touch()\n")
+    named = ["--models", f"bias,{file}:BaseRate"]
+    task = ["--protocol", "conditioning"]
+    shell("simulate", *task, "--model", f"{file}:BaseRate", "--subjects", 4, "--out", people_csv)
+    _, err = shell("fit", people_csv, *task, *named, "--quick", "--workers", 1, "--out", run)
+    assert f"holmes-fit compare {run} {' '.join(named)}" in err
+    was_run.unlink()
     own._FILES.clear()
-    MODELS.pop("base_rate")
     own._run.cache_clear()
+    MODELS.pop("base_rate")
     for command in (["pool"], ["compare"], ["recover", "--from"]):
-        message = shell.refuses(*command, tmp_path / "run")
-        assert "--models bias,my_models.py:BaseRate" in message
-    assert not (tmp_path / "was_run").exists()
-    shell("pool", tmp_path / "run", "--models", f"bias,{file}:BaseRate", "--quiet", code=3)  # three people are few
-    assert (tmp_path / "was_run").exists()
+        assert "Name it: --models bias,my_models.py:BaseRate" in shell.refuses(*command, run)
+    assert not was_run.exists()
+    with pytest.raises(InputError, match=r"formula"):  # read no further than to the parameters
+        hf.pool(run, [hf.load_model(f"{file}:BaseRate")], formulas=["alpha ~ group"], progress=False)
+    assert was_run.exists()
 
 
 # --- the contract

@@ -141,7 +141,8 @@ def _made(module: ModuleType, file: ModelFile) -> Model:
     """Return the model that a file has under a name, which may be that of a class."""
     known = vars(module)
     if file.attribute not in known:
-        here = [name for name, value in known.items() if hasattr(value, "p_hat")]
+        here = [name for name, value in known.items() if getattr(value, "__module__", "") == module.__name__]
+        here = [name for name in here if hasattr(known[name], "p_hat")]
         seen, allowed = Quoted("nothing of this name"), f"a model of the file: {', '.join(here) or 'there is none'}"
         raise InputError([Problem(_where(file), seen, allowed, nearest(file.attribute, here))])
     found = known[file.attribute]
