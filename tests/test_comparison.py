@@ -150,7 +150,15 @@ def test_a_run_is_compared_and_gets_its_tables(fitted: Run) -> None:
     assert fitted.path("mixture.nc").exists()
     assert repr(found) == "<Comparison: bias, rescorla_wagner, 6 people>"
     words = in_words(found)
-    assert words.startswith("Among bias and rescorla_wagner, rescorla_wagner describes an estimated ")
+    first = table.iloc[0]
+    start = "" if first["protected_exceedance"] > 0.95 else "no model stands out: "
+    start = start if not 0.75 < first["protected_exceedance"] <= 0.95 else "rescorla_wagner is favoured, though not"
+    assert words.startswith(f"Among bias and rescorla_wagner, {start or 'rescorla_wagner describes an estimated '}")
+    ahead = f"Its evidence summed over people is {table['log_evidence'].diff().abs().iloc[1]:.1f} ± "
+    assert (
+        f"{ahead}{np.hypot(*table['log_evidence_error']):.1f} nats above that of bias, the best of the others." in words
+    )
+    assert fitted.read_table("families.csv")["family"].tolist()[:2] == ["heuristic", "error-driven"]
     first, evidence = table.iloc[0], people.pivot(index="subject", columns="model", values="log_evidence")
     likeliest = people.pivot(index="subject", columns="model", values="probability").idxmax(axis=1)
     assert first["likeliest_for"] == (likeliest == "rescorla_wagner").sum()
