@@ -18,8 +18,8 @@ import pandas as pd
 import typer
 
 import holmes_fit as hf
+from benchmarks import ROOT
 from benchmarks.coverage import against_truth, parameter_measures
-from benchmarks.earlier import ROOT
 from benchmarks.kept import Kept, Rows, by_cell, write_summaries
 from holmes_fit.groups.comparison.words import in_words
 from holmes_fit.settings.preset import load_preset
