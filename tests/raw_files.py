@@ -220,7 +220,7 @@ def labjs_pasted_csv() -> bytes:
         records = [{**record, "url": "{}" if "url" in record else ""} for record in labjs_records(person)]
         named = [record | {"participantID": f"q{person + 1}"} for record in records[:-2]] + records[-2:]
         names = [*dict.fromkeys(name for record in labjs_records(0) for name in record), "participantID"]
-        parts += [names, *([str(record.get(name) or "") for name in names] for record in named)]
+        parts += [["\ufeffsender", *names[1:]], *([str(record.get(name) or "") for name in names] for record in named)]
     return csv_bytes(parts)
 
 

@@ -314,6 +314,7 @@ def examples(folder: Path) -> dict[str, bytes]:
         "task2.csv": raw_files.gorilla_builder_2_csv(),
         "lab.json": json.dumps({"data": raw_files.labjs_records(1)}).encode(),
         "lab.csv": raw_files.labjs_csv(0),
+        "pasted.csv": raw_files.labjs_pasted_csv(),
         "sub-02_run-2_events.tsv": raw_files.bids_files()["sub-02/func/sub-02_task-learn_run-2_events.tsv"],
         "set.zip": zipped(raw_files.bids_files()),
         "made.xlsx": workbook(folder),
@@ -337,7 +338,7 @@ def assert_correct(imported: Imported, folder: Path) -> None:
     assert check.rows == len(table), check.problems
 
 
-@pytest.mark.parametrize("number", range(12))
+@pytest.mark.parametrize("number", range(13))
 def test_spoilt_raw_files(number: int, tmp_path: Path) -> None:
     file, original = list(examples(tmp_path).items())[number]
     rng = rng_for(f"raw {file}")

@@ -271,7 +271,8 @@ def _pasted(content: Content, table: pd.DataFrame | None, findings: Findings) ->
     if table is None:
         return
     names = [name for name in table.columns if not name.startswith("unnamed_")]
-    headers = (table[names].to_numpy() == names).all(axis=1)
+    alike = table[table[names[0]].str.strip("\ufeff") == names[0]] if len(names) > 1 else table[:0]
+    headers = table.index.isin([row for row, cells in alike[names[1:]].iterrows() if cells.tolist() == names[1:]])
     if not headers.any():
         yield Sheet(content.file, content.name, table, found=content.found)
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from holmes_fit.trials.importing.sheets import (
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 COUNTERS = (".thisN", ".thisTrialN", ".thisRepN")
 ANSWERS = (".keys", ".response", ".clicked_name", ".rating", ".text", ".rt", ".corr", ".duration")
-ONE_OF_A_LIST = r"""^\[(?:'([^']*)'|"([^"]*)"|([-+.0-9eE]+))\]$"""
+ONE_OF_A_LIST = re.compile(r"""\[(?:'([^']*)'|"([^"]*)"|([-+.0-9eE]+))\]""")
 
 
 def _marks(columns: set[str], name: str) -> str:
@@ -70,12 +71,18 @@ def _with_loops(sheet: Sheet, findings: Findings) -> Sheet | None:
 def _plain_answers(table: pd.DataFrame, sheet: Sheet, findings: Findings) -> pd.DataFrame:
     table = table.copy()
     for name in [name for name in names_of(table) if name.endswith(ANSWERS)]:
-        table[name] = table[name].where(table[name] != "None", "")
-        bare = table[name][table[name].str.startswith("[")].str.extract(ONE_OF_A_LIST).bfill(axis=1)[0].dropna()
-        if len(bare):
-            findings.note(sheet.file, f"lists of one entry in column {name} became that entry", len(bare))
-            table.loc[bare.index, name] = bare
+        bare = {cell: text for cell in table[name].unique() if (text := _bare(cell)) != cell}
+        changed = int(table[name].isin(bare.keys() - {"None"}).sum()) if bare else 0
+        if changed:
+            findings.note(sheet.file, f"lists of one entry in column {name} became that entry", changed)
+        if bare:
+            table[name] = table[name].replace(bare)
     return table
+
+
+def _bare(cell: str) -> str:
+    found = ONE_OF_A_LIST.fullmatch(cell)
+    return "" if cell == "None" else next(filter(None, found.groups()), "") if found else cell
 
 
 def select(sheet: Sheet, explicit: bool, findings: Findings) -> pd.DataFrame:
