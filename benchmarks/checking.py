@@ -42,21 +42,24 @@ rt = { column = "rt", min = 0.1, max = 3.0 }
 
 
 def trials(first: int, rows: int) -> pd.DataFrame:
-    """Return rows of people who answer at random, from the first one on."""
+    """Return rows of people who guess on ten trials of each problem and then know it, from the first one on."""
     rng = np.random.default_rng(first)
     row = np.arange(first, first + rows)
     person, trial = row // (PROBLEMS * TRIALS), row % TRIALS
-    keys = np.array(["f", "j", ""])
+    shape = rng.choice(["circle", "square", "star"], rows)
+    is_j = np.where(shape == "circle", 0.9, 0.1)
+    answer = np.where(rng.random(rows) < is_j, "j", "f")
+    key = np.where(rng.random(rows) < np.where(trial < 10, 0.5, is_j), "j", "f")
     return pd.DataFrame(
         {
             "subject": np.char.add("p", person.astype(str)),
             "group": np.where(person % 2, "control", "patient"),
             "problem": row // TRIALS % PROBLEMS + 1,
             "trial": trial + 1,
-            "shape": rng.choice(["circle", "square", "star"], rows),
+            "shape": shape,
             "size": rng.choice(["small", "large"], rows),
-            "key": rng.choice(keys, rows, p=[0.49, 0.49, 0.02]),
-            "answer": rng.choice(keys[:2], rows),
+            "key": np.where(rng.random(rows) < 0.02, "", key),
+            "answer": answer,
             "rt": rng.lognormal(-0.5, 0.5, rows).round(4),
             "stimulus": np.char.add(np.char.add("img/", (row % 97).astype(str)), ".png"),
         }
