@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from holmes_fit._support.errors import Problems, Quoted, nearest, plain
 from holmes_fit.trials.text_tables import SHOWN, TableBuilder, TextTable, tidy_names
@@ -57,33 +58,39 @@ def check_path(name: str, value: object, allowed: str, problems: Problems) -> bo
     return is_path
 
 
+def given_paths(name: str, given: object, allowed: str, problems: Problems) -> list[Path]:
+    """Return the paths that an argument gives, one or several."""
+    is_one = isinstance(given, str | bytes | os.PathLike) or hasattr(given, "columns")
+    several: list[Any] = list(given) if isinstance(given, Iterable) and not is_one else [given]
+    if not several:
+        problems.add(f"argument {name}", Quoted("no file"), allowed)
+    return [Path(each) for each in several if check_path(name, each, allowed, problems)]
+
+
+def is_there(path: Path, allowed: str, problems: Problems) -> bool:
+    """Check that a file exists, and return whether it does."""
+    if not path.exists():
+        beside = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
+        problems.add(shown_path(path), Quoted("no such file"), allowed, nearest(path.name, beside))
+    return path.exists()
+
+
 def find_files(data: DataPath | Iterable[DataPath], reading: Reading, beside: DataPath | None = None) -> list[Path]:
     """Return the files that ``data`` stands for: a file, several, or the CSVs of a folder, without ``beside``."""
-    is_one = isinstance(data, str | bytes | os.PathLike) or hasattr(data, "columns")
-    given: list[object] = list(data) if isinstance(data, Iterable) and not is_one else [data]
-    if not given:
-        reading.problems.add("data", Quoted("no file"), "a file, several files, or a folder of CSV files")
-    paths = [each for each in given if isinstance(each, str | os.PathLike)]
-    for each in [each for each in given if not isinstance(each, str | os.PathLike)][:SHOWN]:
-        check_path("data", each, "a CSV file, several, or a folder; or one DataFrame, not in a list", reading.problems)
+    allowed = "a CSV file, several, or a folder; or one DataFrame, not in a list"
     files: list[Path] = []
-    for path in map(Path, paths):
+    for path in given_paths("data", data, allowed, reading.problems):
         try:
-            files += _files_in_folder(path, reading) if path.is_dir() else _one_file(path, reading)
+            if path.is_dir():
+                files += _files_in_folder(path, reading)
+            elif is_there(path, "a file or a folder", reading.problems):
+                files.append(path)
         except (OSError, ValueError) as error:  # no access, or a name that the file system cannot hold
             reading.problems.add(shown_path(path), Quoted(str(error)), "a file or folder that can be read")
     for file in sorted(file for file, times in Counter(files).items() if times > 1):
         reading.problems.add(shown_path(file), Quoted("the same file more than once"), "each file once")
     # A table of participants may lie in the same folder as the files of trials.
     return [file for file in dict.fromkeys(files) if beside is None or file != Path(beside)]
-
-
-def _one_file(path: Path, reading: Reading) -> list[Path]:
-    if path.exists():
-        return [path]
-    beside = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
-    reading.problems.add(shown_path(path), Quoted("no such file"), "a file or a folder", nearest(path.name, beside))
-    return []
 
 
 def _files_in_folder(folder: Path, reading: Reading) -> list[Path]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import os
 import re
 import zipfile
 import zlib
@@ -14,8 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, cast
 
-from holmes_fit._support.errors import Quoted, nearest, plain
-from holmes_fit.trials.files import DataPath, Reading, check_path, in_natural_order, read_files, shown_path
+from holmes_fit._support.errors import Quoted, plain
+from holmes_fit.trials.files import DataPath, Reading, given_paths, in_natural_order, is_there, read_files, shown_path
 from holmes_fit.trials.importing.bids import PARTICIPANTS, is_events_file
 from holmes_fit.trials.importing.sheets import (
     Findings,
@@ -93,12 +92,7 @@ class _Opening:
         self._opened: set[Path] = set()
 
     def contents(self, paths: DataPath | Iterable[DataPath]) -> Iterator[Content]:
-        is_one = isinstance(paths, str | bytes | os.PathLike) or hasattr(paths, "columns")
-        given: list[object] = list(paths) if isinstance(paths, Iterable) and not is_one else [paths]
-        if not given:
-            self._findings.problems.add("argument paths", Quoted("no file"), PATHS)
-        fine = [each for each in given if check_path("paths", each, PATHS, self._findings.problems)]
-        for path in (Path(cast("str", each)) for each in fine):
+        for path in given_paths("paths", paths, PATHS, self._findings.problems):
             try:
                 yield from self._in_folder(path) if path.is_dir() else self._file(path, found=False)
             except (OSError, ValueError) as error:  # no access, or a name that the file system cannot hold
@@ -128,9 +122,7 @@ class _Opening:
 
     def _file(self, path: Path, found: bool) -> Iterator[Content]:
         name = shown_path(path)
-        if not path.exists():
-            beside = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
-            self._findings.problems.add(name, Quoted("no such file"), PATHS, nearest(path.name, beside))
+        if not is_there(path, PATHS, self._findings.problems):
             return
         if path.resolve() in self._opened:
             self._findings.problems.add(name, Quoted("the same file more than once"), "each file once")
