@@ -10,7 +10,8 @@ from holmes_fit.settings.preset import Preset, load_preset
 from holmes_fit.studies.simulation import simulate
 from holmes_fit.trials.cohorts import Cohort, build_cohort
 
-NODES = {"alpha": 3, "omega": 3, "beta": 5, "lapse": 3, "learning_rate": 9}
+# As few as the priors allow: their SDs must be at least half a cell.
+NODES = {"alpha": 3, "omega": 3, "beta": 5, "lapse": 4, "learning_rate": 9}
 
 
 def small_text(**nodes: int) -> str:

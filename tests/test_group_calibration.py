@@ -148,7 +148,7 @@ def test_people_stay_within_the_bounds_even_of_a_group_far_outside() -> None:
 def shared_by(protocol: str) -> SharedTraces:
     """A short task on a small lattice."""
     table = load_preset("quick").model_dump(exclude_none=True)
-    for name, nodes in (("alpha", 3), ("omega", 3), ("beta", 5), ("lapse", 3)):
+    for name, nodes in (("alpha", 3), ("omega", 3), ("beta", 5), ("lapse", 4)):
         table["parameters"][name]["nodes"] = nodes
     preset = Preset.model_validate(table)
     space = preset.space(find_model("holmes"))
