@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from holmes_fit.models.responses import BETA, BIAS, LAPSE, choice_probability, response_parameters
+from holmes_fit.models.responses.choices import BETA, BIAS, CHOICES, LAPSE, choice_probability
 
 
 @pytest.mark.parametrize("p_hat", [0.01, 0.3, 0.5, 0.9])
@@ -51,8 +51,8 @@ def test_arguments_are_broadcast() -> None:
 
 
 def test_a_model_that_predicts_choices_has_no_response_parameters() -> None:
-    assert response_parameters(predicts_choices=True) == ()
-    assert response_parameters(predicts_choices=False) == (BETA, LAPSE, BIAS)
+    assert CHOICES.parameters_beside(predicts_answers=True) == ()
+    assert CHOICES.parameters_beside(predicts_answers=False) == (BETA, LAPSE, BIAS)
 
 
 def test_bias_is_off_by_default() -> None:

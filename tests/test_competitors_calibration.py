@@ -13,7 +13,7 @@ from holmes_fit.fitting.lattice.posterior import posterior_of
 from holmes_fit.fitting.lattice.task import Task
 from holmes_fit.models.filters.draws import stream_key
 from holmes_fit.models.registry import MODELS, Observer
-from holmes_fit.models.responses import choice_probability
+from holmes_fit.models.responses.choices import choice_probability
 from holmes_fit.settings.preset import load_preset
 from holmes_fit.settings.spaces import Space
 from holmes_fit.trials.cohorts import Learner

@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+import numpy as np
 import pytest
 
 from holmes_fit.models.registry import MODELS
+from holmes_fit.models.responses.registry import RESPONSES
 from holmes_fit.reporting.registry import PAGES
 from holmes_fit.trials.protocols.catalogue import read_protocol
 from holmes_fit.trials.reading import read_cohort
@@ -22,7 +24,7 @@ SMALL = Sample(4, 6, models=("flat", "holmes"), pooled=False, compared=False, re
 @pytest.fixture(autouse=True)
 def afterwards_as_before() -> Iterator[None]:
     """What an example registers is forgotten."""
-    registries: tuple[dict[str, Any], ...] = (MODELS, PAGES)
+    registries: tuple[dict[str, Any], ...] = (MODELS, PAGES, RESPONSES)
     kept = [(registry, dict(registry)) for registry in registries]
     yield
     for registry, before in kept:
@@ -36,7 +38,7 @@ def run_block(containing: str) -> dict[str, Any]:
 
 
 def test_all_python_is_tried_here() -> None:
-    assert len(blocks(GUIDE, "python")) == 4
+    assert len(blocks(GUIDE, "python")) == 5
 
 
 def test_a_variant_is_one_entry() -> None:
@@ -53,6 +55,18 @@ def test_a_model_of_another_kind_is_simulated_and_fitted() -> None:
 
 
 def test_a_response_of_its_own_is_simulated_and_fitted() -> None:
+    names = run_block("class Arousal")
+    fits, density = names["fits"], names["log_density"]
+    assert fits.failures.empty
+    own = fits.parameters.set_index("parameter").loc["noise"]
+    assert own["lower"] < 0.1 < own["upper"]
+    rule = np.array([0.2, 0.1, 0.7])
+    below, here, above = (density(0.5, 0.4 + step, rule) for step in (-1e-4, 0.0, 1e-4))
+    assert here[1] == pytest.approx((above[0] - below[0]) / 2e-4, abs=1e-6)
+    assert here[2] == pytest.approx((above[1] - below[1]) / 2e-4, abs=1e-6)
+
+
+def test_a_model_that_answers_by_a_rule_of_its_own_is_simulated_and_fitted() -> None:
     fits = run_block("class Greedy")["greedy"]
     assert fits.failures.empty
     free = fits.parameters[(fits.parameters["standing"] == "free") & (fits.parameters["model"] == "greedy")]

@@ -8,7 +8,7 @@ import pytest
 
 from holmes_fit.fitting.request import request_fit
 from holmes_fit.models.registry import MODELS, LatentCauseModel, baselines, descriptions
-from holmes_fit.models.responses import RESPONSE_PARAMETERS
+from holmes_fit.models.responses.choices import CHOICES
 from holmes_fit.runs.described import ModelWords, ParameterWords, model_words, parameter_words
 from holmes_fit.runs.folder import read_run
 from holmes_fit.runs.manifest import new_manifest
@@ -36,7 +36,7 @@ def test_every_model_of_the_package_is_described_in_full() -> None:
 
 def test_parameters_are_described_with_those_of_the_response_rule() -> None:
     said = about("holmes")
-    for parameter in (*MODELS["holmes"].parameters, *RESPONSE_PARAMETERS):
+    for parameter in (*MODELS["holmes"].parameters, *CHOICES.parameters):
         assert parameter_words(said, parameter.name) == (parameter.label, parameter.meaning)
     assert parameter_words(said, "omega").label == "Ω"
     assert parameter_words(said, "lapse").label == "lapse"

@@ -14,7 +14,7 @@ from scipy.special import expit
 import holmes_fit
 from holmes_fit.fitting.cohort import Fits, fit, read_fits
 from holmes_fit.fitting.tables import TREES, cue_names
-from holmes_fit.models.responses import choice_probability
+from holmes_fit.models.responses.choices import choice_probability
 from holmes_fit.runs.folder import read_run
 from holmes_fit.runs.identity import RESULTS_VERSION
 from holmes_fit.settings.preset import load_preset

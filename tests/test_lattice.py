@@ -16,7 +16,7 @@ from holmes_fit.fitting.person import _at_bound, fit_person
 from holmes_fit.groups.pooling.draws import GroupDraws, People
 from holmes_fit.groups.pooling.lattices import Lattices
 from holmes_fit.models.registry import MODELS, Observer
-from holmes_fit.models.responses import choice_probability
+from holmes_fit.models.responses.choices import choice_probability
 from holmes_fit.models.tracing import learner_key
 from holmes_fit.settings.preset import Preset, load_preset, with_fixed
 from holmes_fit.settings.spaces import FreeParameter, Space

@@ -13,7 +13,6 @@ from holmes_fit.fitting.lattice.explored import Explored, explore
 from holmes_fit.fitting.lattice.nodes import (
     KERNEL,
     MOST_COARSE,
-    MOST_KNOTS,
     ResponseNodes,
     coarse_nodes,
     first_nodes,
@@ -22,15 +21,15 @@ from holmes_fit.fitting.lattice.nodes import (
 )
 from holmes_fit.fitting.lattice.posterior import posterior_of
 from holmes_fit.fitting.lattice.task import A_NODE, LATTICE, Task
-from holmes_fit.likelihood import laplace
-from holmes_fit.likelihood.answers import Response
 from holmes_fit.likelihood.density import density_of, deviations_of, log_odds_of
+from holmes_fit.likelihood.specialised import Specialised
 from holmes_fit.likelihood.traces import Replicates, Traces
 from holmes_fit.models.registry import MODELS
-from holmes_fit.models.responses import choice_probability
+from holmes_fit.models.responses.choices import CHOICES, choice_probability
 from holmes_fit.settings.preset import load_preset
 from holmes_fit.settings.spaces import FreeParameter, Space
 from holmes_fit.studies.simulation import simulate
+from tests.rules import Response
 
 SEED = 20264
 QUICK = load_preset("quick")
@@ -255,7 +254,7 @@ def test_a_node_alone_lends_to_itself() -> None:
     explored.add([()])
     (p_hat,) = explored.task.traces(np.empty(0), Replicates(8, LATTICE)).p_hat
     own = explored.task.likelihood(np.empty(0), Replicates(8, LATTICE), [np.empty((0, 30))])
-    np.testing.assert_allclose(explored.log_likelihood[0], own.on_grid(*explored.response.nodes).ravel(), atol=5e-3)
+    np.testing.assert_allclose(explored.log_likelihood[0], own.on_grid(explored.response.nodes).ravel(), atol=5e-3)
     assert p_hat.shape == (8, 30)
 
 
@@ -275,8 +274,9 @@ def test_few_knots_are_enough_for_what_leaving_out_filters_changes() -> None:
     cohort = simulate("conditioning", "holmes", 1, seed=3).cohort
     explored = explore(Task(cohort.learners, load_preset("quick").space(MODELS["holmes"])), 16)
     few = posterior_of(explored)
-    assert explored.response.few_knots.values.shape < explored.response.knots.values.shape
-    explored.response.few = tuple(np.arange(length) for length in explored.response.knots.values.shape)
+    fewer, knots = (tuple(map(len, each.values)) for each in (explored.response.few_knots, explored.response.knots))
+    assert fewer < knots
+    explored.response.few = tuple(map(np.arange, knots))
     explored.response.few_knots = explored.response.knots
     every = posterior_of(explored)
     assert few.log_evidence_error == pytest.approx(every.log_evidence_error, rel=0.1)
@@ -366,14 +366,14 @@ def test_few_knots_give_the_surface_at_all_nodes(protocol: str, limit: float) ->
     learners = simulate(protocol, "holmes", 1, {"alpha": 0.5}, seed=4).cohort.learners
     task = Task(learners, space)
     response = ResponseNodes(task)
-    assert response.nodes.shape == (space.response[0].nodes, space.response[1].nodes, 1)
-    assert response.knots.values.shape == (MOST_KNOTS["beta"], MOST_KNOTS["lapse"], 1)
+    assert tuple(map(len, response.nodes)) == (space.response[0].nodes, space.response[1].nodes, 1)
+    assert tuple(map(len, response.knots.values)) == (CHOICES.knots["beta"], CHOICES.knots["lapse"], 1)
     traces = task.traces(np.array([axis.positions[axis.nodes // 2] for axis in space.learning]), Replicates(48))
     log_odds = log_odds_of(traces.p_hat[0])
     density = density_of(log_odds.mean(axis=0), deviations_of(log_odds))
-    signs = np.where(traces.choices[0] == -1, 0.0, np.where(traces.choices[0] == 1, 1.0, -1.0))
-    direct = laplace.on_grid(*density, signs, *response.nodes)
-    found = response.knots.at_nodes(laplace.on_grid(*density, signs, *response.knots.values)[None])[0]
+    coded, by = CHOICES.coded(traces.choices[0]), Specialised(CHOICES)
+    direct = by.integral_on_grid(density, coded, response.nodes)
+    found = response.knots.at_nodes(by.integral_on_grid(density, coded, response.knots.values)[None])[0]
     log_prior = np.add.outer(*(axis.log_weights for axis in space.response))[..., None]
     evidence = logsumexp(direct + log_prior)
     assert logsumexp(found + log_prior) == pytest.approx(evidence, abs=0.02)
@@ -385,7 +385,7 @@ def test_knots_are_the_nodes_where_there_are_few() -> None:
     response = ResponseNodes(made_up())
     for nodes, knots in zip(response.nodes, response.knots.values, strict=True):
         np.testing.assert_allclose(nodes, knots)
-    surface = np.random.default_rng(SEED).normal(size=(3, *response.knots.values.shape))
+    surface = np.random.default_rng(SEED).normal(size=(3, *map(len, response.knots.values)))
     np.testing.assert_allclose(response.knots.at_nodes(surface), surface, atol=1e-9)
 
 

@@ -6,11 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from holmes_fit.likelihood.answers import AS_PREDICTED, ChoiceLikelihood, Response, halves, likelihood_of
+from holmes_fit.likelihood.answers import AnswerLikelihood, halves, likelihood_of
 from holmes_fit.likelihood.traces import Replicates, Traces, traces_of
 from holmes_fit.models.registry import MODELS, Observer
-from holmes_fit.models.responses import choice_probability
+from holmes_fit.models.responses.choices import choice_probability
 from holmes_fit.studies.simulation import simulate
+from tests.rules import AS_PREDICTED, Response
 
 RESPONSE = Response(beta=2.3, lapse=0.07, bias=-0.4)
 
@@ -93,7 +94,7 @@ def test_learners_have_densities_of_their_own() -> None:
     both = likelihood_of(Traces(one.p_hat + other.p_hat, one.choices + other.choices), lent=lent)
     apart = [likelihood_of(each, lent=[own]) for each, own in zip((one, other), lent, strict=True)]
     assert both.at(RESPONSE) == pytest.approx(sum(each.at(RESPONSE) for each in apart), abs=1e-9)
-    grids = [each.on_grid(np.array([1.0, 3.0]), np.array([0.05]), np.zeros(1)) for each in (both, *apart)]
+    grids = [each.on_grid((np.array([1.0, 3.0]), np.array([0.05]), np.zeros(1))) for each in (both, *apart)]
     np.testing.assert_allclose(grids[0], grids[1] + grids[2])
 
 
@@ -103,7 +104,7 @@ def test_an_averaged_observer_has_no_density() -> None:
     assert likelihood_of(traces, "expected", lent).at(RESPONSE) == likelihood_of(traces, "expected").at(RESPONSE)
 
 
-def some_likelihoods(traces: Traces) -> dict[str, ChoiceLikelihood]:
+def some_likelihoods(traces: Traces) -> dict[str, AnswerLikelihood]:
     return {
         "plain": likelihood_of(traces),
         "expected": likelihood_of(traces, "expected"),
@@ -135,7 +136,7 @@ def test_terms_are_predictions_from_earlier_choices_only(kind: str) -> None:
     )
     np.testing.assert_array_equal(before.log_probability[:50], after.log_probability[:50])
     np.testing.assert_allclose(before.p_hat[:51], after.p_hat[:51])
-    np.testing.assert_allclose(before.p_choice[:51], after.p_choice[:51])
+    np.testing.assert_allclose(before.answer[:51], after.answer[:51])
     assert np.allclose(before.p_hat[51:], after.p_hat[51:]) == (kind == "expected")
 
 
@@ -146,7 +147,7 @@ def test_terms_are_log_probabilities_of_what_was_predicted(kind: str) -> None:
     step = some_likelihoods(traces)[kind].one_step_ahead(RESPONSE)[0]
     choices = traces.choices[0]
     given = choices >= 0
-    predicted = np.log(np.where(choices == 1, step.p_choice, 1 - step.p_choice))[given]
+    predicted = np.log(np.where(choices == 1, step.answer, 1 - step.answer))[given]
     np.testing.assert_allclose(step.log_probability[given], predicted, atol=0.15 if kind == "density" else 1e-9)
     assert np.abs(step.log_probability[given] - predicted).mean() < 0.02
 
@@ -175,7 +176,7 @@ def test_missed_trials_have_no_term_and_teach_nothing(kind: str) -> None:
     tolerance = 5e-3 if kind == "density" else 1e-9  # directions are those of all trials, whose number differs
     np.testing.assert_allclose(step.log_probability[given], shorter.log_probability, atol=tolerance)
     np.testing.assert_allclose(step.p_hat[given], shorter.p_hat, atol=tolerance)
-    np.testing.assert_allclose(step.p_choice[given], shorter.p_choice, atol=tolerance)
+    np.testing.assert_allclose(step.answer[given], shorter.answer, atol=tolerance)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -187,7 +188,7 @@ def test_grid_equals_points(kind: str, lapse_is_tiny: bool) -> None:
     if kind == "density":  # where answers are against all that was predicted, there is more than one highest point
         traces, beta, bias = smooth_traces(trials=100), np.array([0.1, 0.6, 1.7, 4.0]), np.array([-0.5, 0.0])
     likelihood = some_likelihoods(traces)[kind]
-    grid = likelihood.on_grid(beta, lapse, bias)
+    grid = likelihood.on_grid((beta, lapse, bias))
     for index in np.ndindex(grid.shape):
         at = Response(beta[index[0]], lapse[index[1]], bias[index[2]])
         assert grid[index] == pytest.approx(likelihood.at(at), rel=1e-9, abs=5e-3 if kind == "density" else 1e-9)

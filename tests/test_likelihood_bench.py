@@ -6,8 +6,9 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from benchmarks.likelihood.estimators import ESTIMATORS, OFFSETS, around, with_error
-from holmes_fit.likelihood.answers import Response, likelihood_of
+from holmes_fit.likelihood.answers import likelihood_of
 from holmes_fit.likelihood.traces import Traces
+from tests.rules import Response
 
 SEED = 20261118
 RESPONSE = Response(beta=3.0, lapse=0.1, bias=0.2)

@@ -9,7 +9,7 @@ from holmes_fit._support.errors import Problems
 from holmes_fit.models.competitors.bias import CHOICE_PROBABILITY
 from holmes_fit.models.parameters import ALPHA, Parameter
 from holmes_fit.models.registry import DEPTH_SCALE
-from holmes_fit.models.responses import BIAS, LAPSE
+from holmes_fit.models.responses.choices import BIAS, LAPSE
 from holmes_fit.settings.distributions import Distribution, parse_prior
 
 SEED = 5

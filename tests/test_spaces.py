@@ -11,7 +11,7 @@ from scipy.special import logsumexp
 
 from holmes_fit.models.parameters import ALPHA, OMEGA
 from holmes_fit.models.registry import DEPTH_SCALE, MODELS
-from holmes_fit.models.responses import BETA, BIAS, LAPSE
+from holmes_fit.models.responses.choices import BETA, BIAS, LAPSE
 from holmes_fit.settings.distributions import Distribution
 from holmes_fit.settings.preset import load_preset
 from holmes_fit.settings.spaces import FreeParameter, Space

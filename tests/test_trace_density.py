@@ -8,12 +8,14 @@ from scipy.optimize import approx_fprime, minimize
 from scipy.special import expit, logsumexp
 from scipy.stats import norm
 
-from holmes_fit.likelihood import laplace
-from holmes_fit.likelihood.answers import Response
 from holmes_fit.likelihood.density import COMPONENTS, TraceDensity, density_of, deviations_of, log_odds_of
-from holmes_fit.models.responses import choice_probability
+from holmes_fit.likelihood.laplace import factorise, solved
+from holmes_fit.likelihood.specialised import Specialised, functions_of
+from holmes_fit.models.responses.choices import CHOICES, Choices, choice_probability
+from tests.rules import Response
 
 SEED = 20263
+BY, laplace = Specialised(CHOICES), functions_of(Choices)
 RESPONSES = [Response(2.3, 0.07, -0.4), Response(1.0, 0.001, 0.0), Response(6.0, 0.3, 0.5)]
 DRAWS = 100_000
 
@@ -32,20 +34,20 @@ def answers_to(density: TraceDensity, response: Response, seed: int = SEED) -> N
     log_odds = density.mean + density.loadings @ rng.standard_normal(components)
     log_odds += np.sqrt(density.variance) * rng.standard_normal(trials)
     signs = np.where(rng.random(trials) < choice_probability(expit(log_odds), *response), 1.0, -1.0)
-    return np.where(rng.random(trials) < 0.1, 0.0, signs)
+    return np.where(rng.random(trials) < 0.1, np.nan, signs)
 
 
 def log_probability(
     log_odds: NDArray[np.float64], signs: NDArray[np.float64], response: Response
 ) -> NDArray[np.float64]:
     """Return the log probability of the answers given traces (rows), from the response rule alone."""
-    given = signs != 0
+    given = ~np.isnan(signs)
     chosen = choice_probability(expit(log_odds[..., given]), *response, choice=(signs[given] > 0).astype(np.int8))
     return np.log(chosen).sum(axis=-1)
 
 
 def whole(density: TraceDensity, signs: NDArray[np.float64], response: Response) -> float:
-    return float(laplace.at_point(*density, signs, tuple(response))[0])
+    return BY.integral(density, signs, response)
 
 
 # ------------------------------------------------------------------------------------------------- the integral
@@ -81,7 +83,7 @@ def test_a_residual_against_quadrature(response: Response) -> None:
     log_odds = density.mean[:, None] + np.sqrt(0.5) * nodes
     chosen = choice_probability(expit(log_odds), *response, choice=(signs[:, None] > 0).astype(np.int8))
     by_trial = np.log(chosen @ weights / weights.sum())
-    given = signs != 0
+    given = ~np.isnan(signs)
     # A logistic curve with a smaller slope is off by up to 2% of a probability, this way and that, trial by trial.
     assert whole(density, signs, response) == pytest.approx(by_trial[given].sum(), abs=0.02 * np.sqrt(given.sum()))
 
@@ -121,7 +123,7 @@ def test_nothing_to_integrate_over_is_the_plain_log_probability(components: int)
     signs = answers_to(density, RESPONSES[0])
     for response in RESPONSES:
         assert whole(density, signs, response) == pytest.approx(log_probability(density.mean, signs, response))
-    assert whole(density, np.zeros(50), RESPONSES[0]) == 0.0
+    assert whole(density, np.full(50, np.nan), RESPONSES[0]) == 0.0
 
 
 @pytest.mark.parametrize("variance", [0.0, 0.7])
@@ -129,7 +131,9 @@ def test_nothing_to_integrate_over_is_the_plain_log_probability(components: int)
 @pytest.mark.parametrize("log_odds", [-4.0, -0.3, 2.0])
 def test_the_derivatives_of_a_choice(log_odds: float, sign: float, variance: float) -> None:
     step = 1e-4
-    below, here, above = (laplace.log_choice(sign, log_odds + d, variance, *RESPONSES[0]) for d in (-step, 0.0, step))
+    below, here, above = (
+        laplace.over_residual(sign, log_odds + d, variance, np.array(RESPONSES[0])) for d in (-step, 0.0, step)
+    )
     assert here[1] == pytest.approx((above[0] - below[0]) / (2 * step), abs=1e-6)
     assert here[2] == pytest.approx((above[1] - below[1]) / (2 * step), abs=1e-6)
 
@@ -140,15 +144,15 @@ def test_the_surface_has_the_gradient_and_curvature_that_it_writes() -> None:
     gradient, curvature = np.empty(3), np.empty((3, 3))
 
     def height(a: NDArray[np.float64]) -> float:
-        return float(laplace.surface(a, *density, signs, tuple(response), False, np.empty(3), np.empty((3, 3))))
+        return float(laplace.surface(a, *density, signs, np.array(response), False, np.empty(3), np.empty((3, 3))))
 
     def slope(a: NDArray[np.float64]) -> NDArray[np.float64]:
         own = np.empty(3)
-        laplace.surface(a, *density, signs, tuple(response), False, own, np.empty((3, 3)))
+        laplace.surface(a, *density, signs, np.array(response), False, own, np.empty((3, 3)))
         return own
 
     at = np.array([0.4, -0.9, 1.3])
-    laplace.surface(at, *density, signs, tuple(response), False, gradient, curvature)
+    laplace.surface(at, *density, signs, np.array(response), False, gradient, curvature)
     np.testing.assert_allclose(gradient, approx_fprime(at, height, 1e-6), atol=1e-4)
     np.testing.assert_allclose(-curvature, approx_fprime(at, slope, 1e-6), atol=1e-4)
 
@@ -163,12 +167,12 @@ def test_the_highest_point_is_found_even_where_answers_are_lapses(number: int) -
     gradient, curvature = np.empty(5), np.empty((5, 5))
 
     def depth(a: NDArray[np.float64]) -> float:
-        return -float(laplace.surface(a, *density, signs, tuple(response), True, gradient, curvature))
+        return -float(laplace.surface(a, *density, signs, np.array(response), True, gradient, curvature))
 
-    _, at, factor = laplace.integral(np.zeros(5), *density, signs, tuple(response))
+    _, at, factor = laplace.integral(np.zeros(5), *density, signs, np.array(response))
     assert depth(at) <= depth(np.zeros(5))
     assert depth(at) <= minimize(depth, at, method="Nelder-Mead", options={"xatol": 1e-6, "fatol": 1e-8}).fun + 1e-4
-    laplace.surface(at, *density, signs, tuple(response), False, gradient, curvature)
+    laplace.surface(at, *density, signs, np.array(response), False, gradient, curvature)
     np.testing.assert_allclose(factor @ factor.T, curvature, atol=1e-9)
 
 
@@ -176,17 +180,17 @@ def test_the_factor_solves() -> None:
     rng = np.random.default_rng(SEED)
     root = rng.normal(size=(6, 6))
     matrix, right, factor = root @ root.T + np.eye(6), rng.normal(size=6), np.zeros((6, 6))
-    assert laplace.factorise(matrix, factor)
+    assert factorise(matrix, factor)
     np.testing.assert_allclose(factor @ factor.T, matrix)
-    np.testing.assert_allclose(laplace.solved(factor, right), np.linalg.solve(matrix, right))
-    assert not laplace.factorise(matrix - 2 * np.linalg.eigvalsh(matrix)[0] * np.eye(6), factor)
+    np.testing.assert_allclose(solved(factor, right), np.linalg.solve(matrix, right))
+    assert not factorise(matrix - 2 * np.linalg.eigvalsh(matrix)[0] * np.eye(6), factor)
 
 
 def test_the_grid_has_the_integral_of_each_point() -> None:
     beta, lapse, bias = np.array([0.3, 1.0, 3.0, 9.0]), np.array([0.001, 0.05, 0.3]), np.array([-0.5, 0.2])
     density = a_density(4, 0.2)
     signs = answers_to(density, RESPONSES[0])
-    grid = laplace.on_grid(*density, signs, beta, lapse, bias)
+    grid = BY.integral_on_grid(density, signs, (beta, lapse, bias))
     for index in np.ndindex(grid.shape):
         response = Response(beta[index[0]], lapse[index[1]], bias[index[2]])
         # Another start of the search ends where it would gain less than a millionth of a nat: 1e-3 SDs away.
@@ -202,9 +206,9 @@ def test_a_point_alone_finds_the_top_that_a_grid_finds() -> None:
         density = a_density(12, 0.2, trials=80, seed=SEED + number)
         density = density._replace(loadings=4 * density.loadings)
         signs = answers_to(density, response, seed=SEED + number)
-        on_grid = laplace.on_grid(*density, signs, beta, lapse, bias)[-1, 0, 0]
+        on_grid = BY.integral_on_grid(density, signs, (beta, lapse, bias))[-1, 0, 0]
         assert whole(density, signs, response) == pytest.approx(on_grid, abs=0.05)
-        starts_matter += abs(laplace.integral(np.zeros(12), *density, signs, tuple(response))[0] - on_grid) > 0.05
+        starts_matter += abs(laplace.integral(np.zeros(12), *density, signs, np.array(response))[0] - on_grid) > 0.05
     assert starts_matter >= 10
 
 
@@ -213,11 +217,11 @@ def test_a_point_alone_finds_the_top_that_a_grid_finds() -> None:
 def test_before_each_trial_is_the_integral_of_the_answers_so_far(response: Response) -> None:
     density = a_density(3, 0.2)
     signs = answers_to(density, response)
-    total, expected, uncertain = laplace.before_each_trial(*density, signs, tuple(response))
+    total, expected, uncertain = BY.before_each_trial(density, signs, response)
     assert total[0] == 0.0
     assert total[-1] == pytest.approx(whole(density, signs, response), abs=2e-3)
     for trial in (1, 7, 30, 49):
-        so_far = np.where(np.arange(50) < trial, signs, 0.0)
+        so_far = np.where(np.arange(50) < trial, signs, np.nan)
         assert total[trial] == pytest.approx(whole(density, so_far, response), abs=2e-3)
     assert expected[0] == density.mean[0]
     np.testing.assert_allclose(uncertain[0], density.variance[0] + np.sum(density.loadings[0] ** 2))
@@ -228,7 +232,7 @@ def test_before_each_trial_looks_at_earlier_answers_only() -> None:
     density, response = a_density(3, 0.2), RESPONSES[0]
     signs = answers_to(density, response)
     changed = np.where(np.arange(50) < 30, signs, -signs)
-    before, after = (laplace.before_each_trial(*density, each, tuple(response)) for each in (signs, changed))
+    before, after = (BY.before_each_trial(density, each, response) for each in (signs, changed))
     np.testing.assert_array_equal(before[0][:31], after[0][:31])
     np.testing.assert_array_equal(before[1][:31], after[1][:31])
     np.testing.assert_array_equal(before[2][:31], after[2][:31])
@@ -239,12 +243,12 @@ def test_what_is_known_of_log_odds_is_their_posterior() -> None:
     """One component: mean and variance of a trial's log odds, given earlier answers, by sums over a fine grid."""
     density, response = a_density(1, 0.0), RESPONSES[0]
     signs = answers_to(density, response)
-    _, expected, uncertain = laplace.before_each_trial(*density, signs, tuple(response))
+    _, expected, uncertain = BY.before_each_trial(density, signs, response)
     at = np.linspace(-6, 6, 4001)
     traces = density.mean + at[:, None] * density.loadings[:, 0]
     away, ratio = np.empty(50), np.empty(50)
     for trial in range(50):
-        so_far = np.where(np.arange(50) < trial, signs, 0.0)
+        so_far = np.where(np.arange(50) < trial, signs, np.nan)
         log_mass = log_probability(traces, so_far, response) + norm.logpdf(at)
         mass = np.exp(log_mass - logsumexp(log_mass))
         mean = mass @ traces[:, trial]

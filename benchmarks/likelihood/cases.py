@@ -7,8 +7,9 @@ from pathlib import Path
 import pandas as pd
 
 from benchmarks import ROOT
-from holmes_fit.likelihood.answers import Response
 from holmes_fit.models.registry import LatentCauseModel, find_model
+from holmes_fit.models.responses.choices import CHOICES
+from holmes_fit.models.responses.contract import Rule
 from holmes_fit.studies.simulation import simulate
 from holmes_fit.trials.cohorts import Learner
 from holmes_fit.trials.reading import read_cohort
@@ -35,8 +36,8 @@ class Case:
     values: Values  # the point
 
     @property
-    def response(self) -> Response:
-        return Response(beta=self.values["beta"], lapse=self.values["lapse"], bias=0.0)
+    def response(self) -> Rule:
+        return CHOICES.rule(self.values)
 
     @property
     def asked_model(self) -> LatentCauseModel:

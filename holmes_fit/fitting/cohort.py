@@ -11,8 +11,6 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from holmes_fit._support.errors import HolmesFitError, InputError, Problems, plain
 from holmes_fit._support.progress import OnProgress, Watched, begun_with, watched
 from holmes_fit.fitting.lattice.task import Task
@@ -28,7 +26,7 @@ from holmes_fit.runs.workers.pool import Failure
 from holmes_fit.runs.workers.processes import usable_cores
 from holmes_fit.runs.workers.tasks import do_all
 from holmes_fit.settings.preset import Preset
-from holmes_fit.trials.cohorts import MISSED, Cohort
+from holmes_fit.trials.cohorts import Cohort
 from holmes_fit.trials.writing import write_trials
 
 # Exceptions that the same task may well be spared another time: it is left undone, not recorded as impossible.
@@ -224,7 +222,7 @@ def _useful_workers(workers: int | None, tasks: int) -> int:
 
 def _fit_one(work: tuple[Task, Preset]) -> PersonFit:
     task, preset = work
-    if all(np.all(learner.choices == MISSED) for learner in task.learners):
+    if not any(learner.answered.any() for learner in task.learners):
         raise HolmesFitError("all answers are missed")
     return fit_person(task, preset)
 

@@ -18,7 +18,7 @@ from holmes_fit.fitting.lattice.nodes import ResponseNodes, node_position
 from holmes_fit.fitting.lattice.posterior import Posterior
 from holmes_fit.fitting.lattice.task import SCORE, SEARCH, SELECTION, Task
 from holmes_fit.fitting.search import Evaluation, SearchResult, maximise
-from holmes_fit.likelihood.answers import ChoiceLikelihood, likelihood_of
+from holmes_fit.likelihood.answers import AnswerLikelihood, likelihood_of
 from holmes_fit.likelihood.traces import Replicates, Traces
 from holmes_fit.settings.spaces import FreeParameter
 from holmes_fit.settings.tables import SearchSettings
@@ -55,7 +55,7 @@ class Score:
     """A point's likelihood on fresh draws."""
 
     traces: Traces  # all batches together
-    likelihood: ChoiceLikelihood
+    likelihood: AnswerLikelihood
     log_likelihood: float  # its logarithm at the point, and the SD of its Monte Carlo error
     error: float
     batch_sd: float  # the SD over independent batches of R replicates: the noise of one evaluation
@@ -85,17 +85,18 @@ def score(explored: Explored, point: Point) -> Score:
     n_batches = SCORE_BATCHES if task.is_noisy else 1
     lent = explored.lent(point.learning)
     traces = task.traces(point.learning, Replicates(replicates * n_batches, SCORE))
-    together = likelihood_of(traces, task.kind, lent)
-    batches = [likelihood_of(batch, task.kind, lent) for batch in traces.batches(n_batches)]
-    response = task.response(point.response)
-    batch_sd = float(np.std([batch.at(response) for batch in batches], ddof=1)) if n_batches > 1 else 0.0
+    together, *batches = (
+        likelihood_of(each, task.kind, lent, task.space.answers) for each in (traces, *traces.batches(n_batches))
+    )
+    rule = task.rule(point.response)
+    batch_sd = float(np.std([batch.at(rule) for batch in batches], ddof=1)) if n_batches > 1 else 0.0
     effective = float(replicates)  # to an averaged observer all of them count alike
     if task.kind != "expected":
-        effective = float(np.mean([batch.effective_replicates(response) for batch in batches]))
+        effective = float(np.mean([batch.effective_replicates(rule) for batch in batches]))
     return Score(
         traces=traces,
         likelihood=together,
-        log_likelihood=together.at(response),
+        log_likelihood=together.at(rule),
         error=float(batch_sd / np.sqrt(n_batches)),
         batch_sd=batch_sd,
         effective_replicates=effective,
@@ -111,17 +112,17 @@ class Solver:
         self._nodes = ResponseNodes(task)
         self._priors = [_prior_curve(axis) for axis in self._axes]
 
-    def solve(self, learning: NDArray[np.float64], likelihood: ChoiceLikelihood, goal: Goal) -> Point:
+    def solve(self, learning: NDArray[np.float64], likelihood: AnswerLikelihood, goal: Goal) -> Point:
         """Return the best point with these learning parameters, which the likelihood is at."""
         offset = 0.0
         if goal == "map":
             axes = self.task.space.learning
             offset = float(sum(axis.log_density(at) for axis, at in zip(axes, learning, strict=True)))
         if not self._axes:
-            return Point(learning, np.empty(0), likelihood.at(self.task.response(np.empty(0))) + offset)
+            return Point(learning, np.empty(0), likelihood.at(self.task.rule(np.empty(0))) + offset)
 
         def downhill(position: NDArray[np.float64]) -> float:
-            value = likelihood.at(self.task.response(position))
+            value = likelihood.at(self.task.rule(position))
             if goal == "map":
                 value += sum(float(curve(at)) for curve, at in zip(self._priors, position, strict=True))
             return -value
@@ -131,9 +132,9 @@ class Solver:
         end = minimize(downhill, start, method="L-BFGS-B", bounds=bounds, options={"eps": STEP})
         return Point(learning, np.asarray(end.x), -float(end.fun) + offset)
 
-    def _best_node(self, likelihood: ChoiceLikelihood, goal: Goal) -> NDArray[np.float64]:
+    def _best_node(self, likelihood: AnswerLikelihood, goal: Goal) -> NDArray[np.float64]:
         knots, count = self._nodes.knots, len(self._axes)
-        surface = knots.at_nodes(likelihood.on_grid(*knots.values)).reshape([axis.nodes for axis in self._axes])
+        surface = knots.at_nodes(likelihood.on_grid(knots.values)).reshape([axis.nodes for axis in self._axes])
         for number, axis in enumerate(self._axes if goal == "map" else ()):
             surface = surface + axis.log_weights.reshape([-1 if i == number else 1 for i in range(count)])
         return node_position(self._axes, np.unravel_index(np.argmax(surface), surface.shape))
@@ -165,7 +166,7 @@ class _Profile:
             self.points[key] = {each: self.solve(position, likelihood, each) for each in GOALS}
         return self.points[key][goal].value
 
-    def likelihood(self, position: NDArray[np.float64], replicates: Replicates) -> ChoiceLikelihood:
+    def likelihood(self, position: NDArray[np.float64], replicates: Replicates) -> AnswerLikelihood:
         return self.task.likelihood(position, replicates, self.explored.lent(position))
 
     def known(self, goal: Goal) -> list[Point]:

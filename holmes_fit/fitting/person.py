@@ -17,7 +17,6 @@ from holmes_fit.models.tracing import learner_key
 from holmes_fit.runs.knowledge import Marginal
 from holmes_fit.settings.preset import Preset
 from holmes_fit.settings.spaces import FreeParameter
-from holmes_fit.trials.cohorts import MISSED
 
 AT_BOUND = 0.01  # of the distance between the bounds
 ROUNDING = 1e-9
@@ -84,7 +83,7 @@ def _data_facts(task: Task) -> dict[str, Any]:
         "model": task.space.model.name,
         "restarts": [learner.restart for learner in task.learners],
         "n_trials": task.n_trials,
-        "n_answered": sum(int(np.sum(learner.choices != MISSED)) for learner in task.learners),
+        "n_answered": sum(int(learner.answered.sum()) for learner in task.learners),
     }
 
 
@@ -99,6 +98,9 @@ def _model_facts(task: Task, fitted: _Fitted) -> dict[str, Any]:
         "log_likelihood_map": likeliest.log_likelihood,
         "log_likelihood_map_error": likeliest.error,
         "n_parameters": len(task.space.free),
+        "log_chance": sum(
+            task.space.answers.log_chance(learner.choices[learner.answered]) for learner in task.learners
+        ),
         "log_evidence": posterior.log_evidence,
         "log_evidence_error": posterior.log_evidence_error,
         "log_evidence_bias": posterior.log_evidence_bias,
@@ -160,12 +162,12 @@ def _warnings(task: Task, fitted: _Fitted, preset: Preset) -> list[str]:
             f"replicates, above {limit:g}; more replicates make it less"
         )
     choices = np.concatenate([learner.choices for learner in task.learners])
-    answered = choices[choices != MISSED]
-    beyond_coin = fitted.posterior.log_evidence - len(answered) * np.log(0.5)
+    answered = choices[np.concatenate([learner.answered for learner in task.learners])]
+    beyond_coin = fitted.posterior.log_evidence - task.space.answers.log_chance(answered)
     if beyond_coin <= 0 and task.space.model.name not in baselines():
         found.append(f"{NO_BETTER}: its evidence is {-beyond_coin:.1f} nats below that of tossing a fair coin")
     if len(answered) and len(np.unique(answered)) == 1:
-        found.append(f"all answers are {int(answered[0])}: the choices say little about learning")
+        found.append(f"all answers are {answered[0]:g}: they say little about learning")
     if len(answered) < 20:
         found.append(f"few answers ({len(answered)}): the estimates are mostly the prior")
     return found
@@ -196,22 +198,21 @@ def _trial_arrays(task: Task, fitted: _Fitted) -> dict[str, NDArray[Any]]:
     They are made from the choices before that trial. Log probabilities of the choices add up to the log-likelihood at
     the MAP.
     """
-    response = task.response(fitted.optima["map"].point.response)
-    steps = fitted.scores["map"].likelihood.one_step_ahead(response)
+    rule = task.rule(fitted.optima["map"].point.response)
+    steps = fitted.scores["map"].likelihood.one_step_ahead(rule)
     return {
         "rows": np.concatenate([learner.rows for learner in task.learners]),
         "p_hat": np.concatenate([step.p_hat for step in steps]),
-        "p_choice": np.concatenate([step.p_choice for step in steps]),
+        "p_choice": np.concatenate([step.answer for step in steps]),
         "log_p_choice": np.concatenate([step.log_probability for step in steps]),
     }
 
 
 def _hit_rate(task: Task, trials: dict[str, NDArray[Any]]) -> float:
-    """Return the share of answers that were the likelier ones; even odds count half."""
-    choices = np.concatenate([learner.choices for learner in task.learners])
-    is_answered = choices != MISSED
-    favoured = np.sign(trials["p_choice"][is_answered] - 0.5)
-    return float(np.mean(0.5 + 0.5 * favoured * np.where(choices[is_answered] == 1, 1, -1)))
+    """Return how near expected answers come to those that were given."""
+    answers = np.concatenate([learner.choices for learner in task.learners])
+    given = np.concatenate([learner.answered for learner in task.learners])
+    return task.space.answers.hit_rate(answers[given], trials["p_choice"][given])
 
 
 def _tree_arrays(task: Task, fitted: _Fitted) -> dict[str, NDArray[Any]]:
@@ -221,7 +222,7 @@ def _tree_arrays(task: Task, fitted: _Fitted) -> dict[str, NDArray[Any]]:
         return {}
     point, best = fitted.optima["map"].point, fitted.scores["map"]
     values = task.space.model_values(natural(task.space.learning, point.learning))
-    replicates = likelihood_of(best.traces).best_replicates(task.response(point.response))
+    replicates = likelihood_of(best.traces, response=task.space.answers).best_replicates(task.rule(point.response))
     tables = []
     for number, (learner, replicate) in enumerate(zip(task.learners, replicates, strict=True)):
         key = learner_key(learner, task.seed)

@@ -15,6 +15,8 @@ from holmes_fit.fitting.lattice.task import Task
 from holmes_fit.fitting.person import ENOUGH_REPLICATES
 from holmes_fit.models.own import files_of
 from holmes_fit.models.registry import MODELS, Model, Observer, check_count, descriptions
+from holmes_fit.models.responses.contract import Response
+from holmes_fit.models.responses.registry import response_of
 from holmes_fit.runs.described import ABOUT
 from holmes_fit.runs.folder import Run, open_run
 from holmes_fit.runs.identity import code_about, code_identity
@@ -59,6 +61,11 @@ class Request:
         return Task(self.people[subject], self.spaces[model], self.observer, self.seed, self.preset.likelihood.kind)
 
     @property
+    def response(self) -> Response:
+        """What people answer."""
+        return response_of(self.cohort.protocol)
+
+    @property
     def label(self) -> str:
         """What a reader must be told about all of the results; empty if nothing."""
         return FIRST_LOOK if self.preset.likelihood.replicates < ENOUGH_REPLICATES else ""
@@ -69,7 +76,7 @@ class Request:
 
     def about(self, command: str) -> dict[str, object]:
         """Return what else is worth knowing of a run, such as what people are told of its models."""
-        words = {ABOUT: descriptions(self.models)}
+        words = {ABOUT: descriptions(self.models, self.response)}
         return {"command": command, "label": self.label, "python": platform.python_version(), **code_about(), **words}
 
     def identity(self) -> dict[str, object]:
@@ -111,9 +118,10 @@ def request_fit(
         settings = preset if isinstance(preset, Preset) else load_preset(preset)
     problems.raise_if_any()
     assert settings is not None
+    response = response_of(cohort.protocol)
     if fix:
-        settings = with_fixed(settings, fix, chosen)
-    spaces = {model.name: settings.space(model) for model in chosen}
+        settings = with_fixed(settings, fix, chosen, response)
+    spaces = {model.name: settings.space(model, response) for model in chosen}
     return Request(cohort, chosen, spaces, settings, observer or Observer(), int(seed))
 
 

@@ -4,7 +4,7 @@ import pandas as pd
 
 from holmes_fit.fitting.cohort import Fits
 from holmes_fit.fitting.person import NO_BETTER
-from holmes_fit.models.responses import RESPONSE_PARAMETERS
+from holmes_fit.models.responses.registry import names_of_responding
 
 NOISY = "noisy likelihood"  # how the warning begins
 SHOWN = ("alpha", "omega")
@@ -26,7 +26,7 @@ def model_summary(fits: Fits) -> pd.DataFrame:
         own = models[models["model"] == name]
         of_parameters = parameters[parameters["model"] == name]
         is_at_bound = of_parameters["at_bound"] != ""
-        is_of_responding = of_parameters["parameter"].isin([each.name for each in RESPONSE_PARAMETERS])
+        is_of_responding = of_parameters["parameter"].isin(names_of_responding())
         medians = of_parameters.groupby("parameter")["median"].median()
         rows.append(
             {

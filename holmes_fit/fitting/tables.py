@@ -91,10 +91,11 @@ def _criteria(facts: Rows, is_exact: bool) -> dict[str, float]:
     The highest of many noisy estimates is partly luck, so that AIC and BIC are for likelihoods that are exact.
     """
     value, n_parameters, n_answered = facts["log_likelihood"], facts["n_parameters"], facts["n_answered"]
+    chance = facts.get("log_chance", n_answered * float(np.log(0.5)))  # of choices, where a record does not say
     return {
         "aic": 2 * n_parameters - 2 * value if is_exact else np.nan,
         "bic": n_parameters * float(np.log(n_answered)) - 2 * value if is_exact else np.nan,
-        "pseudo_r2": 1 - value / (n_answered * float(np.log(0.5))),  # against a fair coin
+        "pseudo_r2": 1 - value / chance if chance < 0 else np.nan,  # against a fair coin
     }
 
 

@@ -1,4 +1,4 @@
-"""How likely a person's choices are: p-hat traces and the response rule, summed over trials, averaged over filters.
+"""How likely a person's answers are: p-hat traces and the response, summed over trials, averaged over filters.
 
 The particles in a person's head are unobserved, so each learner is filtered R times. An observer who runs one filter
 has the ``marginal`` likelihood, the expectation over filters of the product over trials. An averaged observer has the
@@ -18,7 +18,8 @@ density mistakes.
 
 ``traces``      which filters, and what they predict
 ``density``     a normal density over traces
-``laplace``     answers integrated over such a density, compiled
-``compiled``    the response rule over trials and filters, compiled
-``answers``     one learner's answers under both halves: :class:`ChoiceLikelihood`
+``laplace``     answers integrated over such a density
+``compiled``    answers over trials and filters
+``specialised`` both, compiled for one response
+``answers``     one learner's answers under both halves: :class:`AnswerLikelihood`
 """

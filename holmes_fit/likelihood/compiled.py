@@ -1,62 +1,67 @@
-"""The response rule over all trials and replicates, compiled.
+"""Answers over all trials and replicates, compiled for each response.
 
-P(choice) = lapse/2 + (1 - lapse) sigmoid(beta logit(p_hat) + bias), towards the choice that was made: ``towards`` are
-the log odds of p-hat for that choice (replicates x trials), ``sign`` is 1 where it was 1 and -1 where it was 0.
+Functions in ``TEMPLATES`` are compiled by ``specialised``, which puts the response's own in the place of
+:func:`log_density`. Trials are those that were answered.
 """
 
 import numpy as np
 from numba import njit
 
-LARGEST_LOG = 600.0  # a product of probabilities is safe above exp(-this)
+# Points and weights by which a function of a standard normal variable is averaged
+AWAY, WEIGHTS = (tuple(each) for each in np.polynomial.hermite_e.hermegauss(9))
+NO_RESIDUAL = 1e-6  # a variance that is as good as none
 
 
-@njit(cache=True)
-def sigmoid(x):
-    """Return 1 / (1 + exp(-x)), 0 or 1 where x is infinite."""
-    return 1.0 / (1.0 + np.exp(-x))
+def log_density(answer, log_odds, rule):
+    """Return the log density of an answer and its derivatives, as the response has it."""
+    raise NotImplementedError
 
 
-@njit(cache=True)
-def probabilities(towards, sign, beta, lapse, bias):
-    """Return the probability of every choice, replicates x trials."""
-    return lapse / 2 + (1 - lapse) * sigmoid(beta * towards + sign * bias)
+def over_residual(answer, log_odds, variance, rule):
+    """Return the same where log odds are known up to a normal residual of this variance: an average over points."""
+    if variance < NO_RESIDUAL:
+        return log_density(answer, log_odds, rule)
+    highest, total, first, second = -np.inf, 0.0, 0.0, 0.0
+    for point in range(len(AWAY)):
+        value, slope, bend = log_density(answer, log_odds + np.sqrt(variance) * AWAY[point], rule)
+        if value > highest:  # what was added up is in units of the highest density so far
+            shrunk = np.exp(highest - value)
+            total, first, second, highest = shrunk * total, shrunk * first, shrunk * second, value
+        weight = WEIGHTS[point] * np.exp(value - highest)
+        total += weight
+        first += weight * slope
+        second += weight * (bend + slope * slope)
+    first, second = first / total, second / total
+    return highest + np.log(total / np.sum(np.array(WEIGHTS))), first, second - first * first
 
 
-@njit(cache=True)
-def on_grid(towards, sign, beta, lapse, bias):
-    """Return the log-likelihood of every replicate, replicates x beta x lapse x bias.
-
-    Probabilities are multiplied, and their logarithm is taken once for as many trials as cannot underflow: no
-    probability is below lapse / 2.
-    """
-    n_replicates, n_trials = towards.shape
-    block = max(1, int(LARGEST_LOG / -np.log(min(lapse.min() / 2, 0.5)))) if lapse.min() > 0 else 1
-    result = np.zeros((n_replicates, len(beta), len(lapse), len(bias)))
-    product = np.empty(len(lapse))
-    for replicate in range(n_replicates):
-        for b in range(len(beta)):
-            for k in range(len(bias)):
-                for first in range(0, n_trials, block):
-                    product[:] = 1.0
-                    for trial in range(first, min(first + block, n_trials)):
-                        follows = sigmoid(beta[b] * towards[replicate, trial] + sign[trial] * bias[k])
-                        for guess in range(len(lapse)):
-                            product[guess] *= lapse[guess] / 2 + (1 - lapse[guess]) * follows
-                    for guess in range(len(lapse)):
-                        result[replicate, b, guess, k] += np.log(product[guess])
-    return result
-
-
-@njit(cache=True)
-def by_replicate(towards, sign, beta, lapse, bias):
-    """Return every replicate's log-likelihood at one point."""
-    n_replicates, n_trials = towards.shape
-    value = np.zeros(n_replicates)
-    for replicate in range(n_replicates):
-        for trial in range(n_trials):
-            follows = sigmoid(beta * towards[replicate, trial] + sign[trial] * bias)
-            value[replicate] += np.log(lapse / 2 + (1 - lapse) * follows)
+def by_trial(log_odds, answers, rule):
+    """Return the log density of every answer, replicates x trials."""
+    value = np.empty(log_odds.shape)
+    for replicate in range(log_odds.shape[0]):
+        for trial in range(log_odds.shape[1]):
+            value[replicate, trial] = log_density(answers[trial], log_odds[replicate, trial], rule)[0]
     return value
+
+
+def by_replicate(log_odds, answers, rule):
+    """Return every replicate's log-likelihood at one point."""
+    value = np.zeros(log_odds.shape[0])
+    for replicate in range(log_odds.shape[0]):
+        for trial in range(log_odds.shape[1]):
+            value[replicate] += log_density(answers[trial], log_odds[replicate, trial], rule)[0]
+    return value
+
+
+def by_rule(log_odds, answers, rules):
+    """Return every replicate's log-likelihood, replicates x rules (of which each is a row)."""
+    value = np.empty((len(log_odds), len(rules)))
+    for number in range(len(rules)):
+        value[:, number] = by_replicate(log_odds, answers, rules[number])
+    return value
+
+
+TEMPLATES = (over_residual, by_trial, by_replicate, by_rule)
 
 
 @njit(cache=True)

@@ -21,10 +21,10 @@ class Replicates(NamedTuple):
 
 
 class Traces(NamedTuple):
-    """What the filters of one person predict, learner by learner: p-hat (replicates x trials), and the choices."""
+    """What the filters of one person predict, learner by learner: p-hat (replicates x trials), and the answers."""
 
     p_hat: tuple[NDArray[np.float64], ...]
-    choices: tuple[NDArray[np.int8], ...]
+    choices: tuple[NDArray[np.int8] | NDArray[np.float64], ...]
 
     def batches(self, count: int) -> list[Traces]:
         """Deal the replicates out in order, an equal number to every batch."""

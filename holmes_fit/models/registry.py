@@ -19,7 +19,8 @@ from holmes_fit.models.competitors.sustain import Sustain
 from holmes_fit.models.competitors.win_stay import WinStay
 from holmes_fit.models.filters.settings import NO_LIMIT, History, Settings
 from holmes_fit.models.parameters import ALPHA, OMEGA, Parameter
-from holmes_fit.models.responses import response_parameters
+from holmes_fit.models.responses.choices import CHOICES
+from holmes_fit.models.responses.contract import Response
 from holmes_fit.trials.observations import Observations
 
 Resampling = Literal["systematic", "multinomial"]
@@ -214,10 +215,10 @@ UNSAID: Mapping[str, str | bool] = {
 }
 
 
-def descriptions(models: Iterable[Model]) -> dict[str, dict[str, dict[str, object]]]:
+def descriptions(models: Iterable[Model], response: Response = CHOICES) -> dict[str, dict[str, dict[str, object]]]:
     """Return what people are told of models and of their parameters, for the manifest of a run."""
     listed = list(models)
-    parameters = {each.name: each for one in listed for each in parameters_of(one)}
+    parameters = {each.name: each for one in listed for each in parameters_of(one, response)}
     return {
         "models": {
             one.name: {"label": one.label, **{name: getattr(one, name, other) for name, other in UNSAID.items()}}
@@ -227,9 +228,9 @@ def descriptions(models: Iterable[Model]) -> dict[str, dict[str, dict[str, objec
     }
 
 
-def parameters_of(model: Model) -> tuple[Parameter, ...]:
+def parameters_of(model: Model, response: Response = CHOICES) -> tuple[Parameter, ...]:
     """Return the parameters of learning and responding that a model has."""
-    return (*model.parameters, *response_parameters(model.predicts_choices))
+    return (*model.parameters, *response.parameters_beside(model.predicts_choices))
 
 
 def baselines() -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from holmes_fit._support.errors import InputError, Problem, Problems, Quoted, nearest, plain, shown
 from holmes_fit.models.own import files_of
 from holmes_fit.models.registry import Model, Observer, find_model
+from holmes_fit.models.responses.registry import response_of
 from holmes_fit.runs.folder import HasRun, Run, run_of
 from holmes_fit.runs.knowledge import PeopleDraws
 from holmes_fit.runs.manifest import MANIFEST
@@ -56,15 +57,19 @@ class FittedRun:
             raise self._unreadable("one whose observer cannot be read") from error
 
     @cached_property
-    def cohort(self) -> Cohort:
-        """The data, as the folder keeps them."""
+    def protocol(self) -> Protocol:
+        """How the data were coded."""
         try:
-            protocol = Protocol.model_validate_json(self.run.path("protocol.json").read_text(encoding="utf-8"))
+            return Protocol.model_validate_json(self.run.path("protocol.json").read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             where = f"run {plain(str(self.run.root), 200)}, protocol.json"
             raise InputError([Problem(where, plain(str(error), 200), "the file that a fit has written")]) from error
-        cohort = read_cohort(self.run.path("trials.csv"), kept_form(protocol))
-        return replace(cohort, protocol=protocol, subjects=self.run.read_table("subjects.csv", ("subject",)))
+
+    @cached_property
+    def cohort(self) -> Cohort:
+        """The data, as the folder keeps them."""
+        cohort = read_cohort(self.run.path("trials.csv"), kept_form(self.protocol))
+        return replace(cohort, protocol=self.protocol, subjects=self.run.read_table("subjects.csv", ("subject",)))
 
     def model(self, name: str) -> Model:
         """Return a model of the run; one of one's own must have been named here, too, and be what it was."""
@@ -81,7 +86,7 @@ class FittedRun:
 
     def space(self, model: str) -> Space:
         """Return what was searched when a model was fitted."""
-        return self.preset.space(self.model(model))
+        return self.preset.space(self.model(model), response_of(self.protocol))
 
     def averaged(self, model: str) -> int:
         """Return how many filters a person averages: 1, except for averaged observers."""

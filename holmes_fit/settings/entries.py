@@ -10,6 +10,8 @@ from typing import Any
 from holmes_fit._support.errors import Problems, Quoted, nearest
 from holmes_fit.models.parameters import Parameter
 from holmes_fit.models.registry import Model, parameters_of
+from holmes_fit.models.responses.choices import CHOICES
+from holmes_fit.models.responses.contract import Response
 from holmes_fit.settings.distributions import NORMAL, Distribution, parse_prior
 from holmes_fit.settings.spaces import FreeParameter, Space
 from holmes_fit.settings.tables import ParameterSettings, overlaid
@@ -21,10 +23,12 @@ Key = tuple[str, ...]
 Settings = Mapping[str, ParameterSettings]
 
 
-def space_of(everywhere: Settings, here: Settings, model: Model, file: str, problems: Problems) -> Space | None:
+def space_of(
+    everywhere: Settings, here: Settings, model: Model, file: str, problems: Problems, response: Response = CHOICES
+) -> Space | None:
     """Return the space of a model, or nothing and what is wrong."""
     before = len(problems.found)
-    entries = {own.name: _Entry(everywhere, here, model, own, file, problems) for own in parameters_of(model)}
+    entries = {own.name: _Entry(everywhere, here, model, own, file, problems) for own in parameters_of(model, response)}
     free = {name: entry.axis() for name, entry in entries.items() if entry.is_free}
     fixed = {name: entry.fixed_value() for name, entry in entries.items() if not entry.is_free and not entry.source}
     tied = {name: entry.source for name, entry in entries.items() if entry.source}
@@ -34,8 +38,8 @@ def space_of(everywhere: Settings, here: Settings, model: Model, file: str, prob
         return None
     own = {parameter.name for parameter in model.parameters}
     learning = tuple(axis for name, axis in free.items() if axis and name in own)
-    response = tuple(axis for name, axis in free.items() if axis and name not in own)
-    space = Space(model, learning, response, fixed, tied)
+    responding = tuple(axis for name, axis in free.items() if axis and name not in own)
+    space = Space(model, learning, responding, fixed, tied, response)
     n_nodes = math.prod(axis.nodes for axis in space.free)
     if n_nodes > MOST_NODES:
         sizes = ", ".join(f"{axis.name} {axis.nodes}" for axis in space.free)

@@ -10,6 +10,9 @@ from pydantic_core import ErrorDetails
 from holmes_fit._support.errors import InputError, Problem, Problems, nearest, shown
 from holmes_fit._support.study_files import find_toml, read_toml
 from holmes_fit.models.registry import MODELS, Model, check_known, parameters_of
+from holmes_fit.models.responses.choices import CHOICES
+from holmes_fit.models.responses.contract import Response
+from holmes_fit.models.responses.registry import names_of_responding
 from holmes_fit.settings.entries import space_of
 from holmes_fit.settings.pooling import PoolingSettings
 from holmes_fit.settings.spaces import Space
@@ -37,10 +40,11 @@ class Preset(Part):
     models: dict[str, dict[str, ParameterSettings]] = Field(default_factory=dict)
     pooling: PoolingSettings = PoolingSettings()
 
-    def space(self, model: Model) -> Space:
-        """Return what is searched when ``model`` is fitted."""
+    def space(self, model: Model, response: Response = CHOICES) -> Space:
+        """Return what is searched when ``model`` is fitted to such answers."""
         problems = Problems()
-        space = space_of(self.parameters, self.models.get(model.name, {}), model, f"preset {self.name}", problems)
+        own = self.models.get(model.name, {})
+        space = space_of(self.parameters, own, model, f"preset {self.name}", problems, response)
         if space is None or problems:
             raise InputError(problems)
         return space
@@ -53,10 +57,12 @@ def load_preset(name_or_path: str | Path) -> Preset:
     return _checked({"name": path.stem, **table}, path.name)
 
 
-def with_fixed(preset: Preset, values: Mapping[str, float], models: Iterable[Model] | None = None) -> Preset:
+def with_fixed(
+    preset: Preset, values: Mapping[str, float], models: Iterable[Model] | None = None, response: Response = CHOICES
+) -> Preset:
     """Return the preset with parameters fixed, in every model that has them."""
     fitted = tuple(MODELS.values() if models is None else models)
-    known = {parameter.name: parameter for model in fitted for parameter in parameters_of(model)}
+    known = {parameter.name: parameter for model in fitted for parameter in parameters_of(model, response)}
     problems = Problems()
     check_known("fix", values, known, f"a parameter of the models {', '.join(each.name for each in fitted)}", problems)
     problems.raise_if_any()
@@ -87,11 +93,13 @@ def _checked(table: Mapping[str, Any], file: str) -> Preset:
 
 def _check_names(preset: Preset, file: str, problems: Problems) -> None:
     everywhere = dict.fromkeys(own.name for model in MODELS.values() for own in parameters_of(model))
+    everywhere |= dict.fromkeys(names_of_responding())
     _check_known("parameters", preset.parameters, everywhere, file, problems)
     _check_known("models", preset.models, MODELS, file, problems)
     for name, settings in preset.models.items():
         if name in MODELS:
-            own = [parameter.name for parameter in parameters_of(MODELS[name])]
+            model = MODELS[name]
+            own = [own.name for own in model.parameters] + [*names_of_responding(model.predicts_choices)]
             _check_known(f"models.{name}", settings, own, file, problems)
 
 

@@ -10,7 +10,8 @@ from scipy.special import logsumexp
 
 from holmes_fit.models.parameters import Parameter
 from holmes_fit.models.registry import Model
-from holmes_fit.models.responses import response_parameters
+from holmes_fit.models.responses.choices import CHOICES
+from holmes_fit.models.responses.contract import Response
 from holmes_fit.settings.distributions import Distribution
 
 
@@ -82,6 +83,7 @@ class Space:
     response: tuple[FreeParameter, ...]  # the free parameters of the response rule, which are cheap given p-hat
     fixed: Mapping[str, float]  # values that are not fitted
     tied: Mapping[str, str]  # by name, the free parameter whose natural value another one shares
+    answers: Response = CHOICES  # what people answer, and by which rule
 
     def __post_init__(self) -> None:
         for axes, parameters in ((self.learning, self.model.parameters), (self.response, self._of_response)):
@@ -101,7 +103,7 @@ class Space:
 
     @property
     def _of_response(self) -> tuple[Parameter, ...]:
-        return response_parameters(self.model.predicts_choices)
+        return self.answers.parameters_beside(self.model.predicts_choices)
 
     def model_values(self, free: Mapping[str, float]) -> dict[str, float]:
         """Return the natural values of all parameters of the model, given the free ones by name."""

@@ -18,7 +18,8 @@ from holmes_fit._support.errors import Problems, Quoted, check_kind, nearest
 from holmes_fit.models.filters.draws import stream_key
 from holmes_fit.models.parameters import Parameter
 from holmes_fit.models.registry import MODELS, Model, Observer, check_count, find_model, is_number, parameters_of
-from holmes_fit.models.responses import choice_probability, response_parameters
+from holmes_fit.models.responses.contract import Response
+from holmes_fit.models.responses.registry import response_of
 from holmes_fit.settings.distributions import Distribution, parse_population
 from holmes_fit.trials.cohorts import Cohort, build_cohort
 from holmes_fit.trials.protocols.catalogue import load_protocol
@@ -78,7 +79,7 @@ def set_up(
     _check_groups(loaded, groups, subjects, problems)
     populations = {}
     if len(models) == len(shares):  # else it is not known which parameters there are
-        populations = _checked_values(values or {}, models, list(sizes), problems)
+        populations = _checked_values(values or {}, models, response_of(loaded), list(sizes), problems)
     if not is_number(missed) or not 0 <= missed < 1:
         problems.add("argument missed", missed, "a probability, from 0 to less than 1")
     check_count("seed", seed, problems, least=0)
@@ -133,10 +134,14 @@ def _check_groups(protocol: Protocol, groups: Mapping[str, int] | None, subjects
 
 
 def _checked_values(
-    values: Mapping[str, float | str], models: list[Model], groups: list[str | None], problems: Problems
+    values: Mapping[str, float | str],
+    models: list[Model],
+    response: Response,
+    groups: list[str | None],
+    problems: Problems,
 ) -> dict[str | None, dict[str, Distribution]]:
     """Return the populations of each group, those of its own before those of everyone."""
-    known = {parameter.name: parameter for model in models for parameter in parameters_of(model)}
+    known = {parameter.name: parameter for model in models for parameter in parameters_of(model, response)}
     for_all: dict[str, Distribution] = {}
     of_group: dict[str | None, dict[str, Distribution]] = {group: {} for group in groups}
     for name, value in values.items():
@@ -256,7 +261,7 @@ def _drawn_values(setup: Setup, person: Person, model: Model) -> dict[str, float
         parameter.name: populations[parameter.name].draw(_rng(setup, person, f"parameter {parameter.name}"))
         if parameter.name in populations
         else parameter.default
-        for parameter in parameters_of(model)
+        for parameter in parameters_of(model, response_of(setup.protocol))
     }
 
 
@@ -294,21 +299,23 @@ def with_answers(
     """
     if SOURCE not in trials and SOURCE not in protocol.required_columns:
         trials = trials.assign(**{SOURCE: "simulated"})
-    probability = np.empty(len(trials))
-    response = {parameter.name: values[parameter.name] for parameter in response_parameters(model.predicts_choices)}
+    p_hat = np.empty(len(trials))
     for learner in build_cohort(trials, protocol).learners:
         key = stream_key(seed, f"{person}/filter/{learner.restart}")
-        p_hat = model.p_hat(learner.observations, values, observer, key, averaged).mean(axis=0)
-        probability[learner.rows] = p_hat if model.predicts_choices else choice_probability(p_hat, **response)
+        p_hat[learner.rows] = model.p_hat(learner.observations, values, observer, key, averaged).mean(axis=0)
     rng = np.random.default_rng(int(stream_key(seed, f"{person}/choices")))
-    chosen = (rng.random(len(probability)) < probability).astype(np.int8)
-    return trials.assign(choice=pd.arrays.IntegerArray(chosen, trials["choice"].isna().to_numpy()))
+    response = response_of(protocol)
+    own = [parameter.name for parameter in response.parameters_beside(model.predicts_choices)]
+    kind = "Int8" if protocol.response is None else "Float64"
+    answers = response.draw(p_hat, response.rule({name: values[name] for name in own}), rng)
+    return trials.assign(choice=pd.Series(answers, trials.index, kind).mask(trials["choice"].isna()))
 
 
 def _truth(setup: Setup, person: Person, model: Model, values: Mapping[str, float]) -> dict[str, object]:
     models = [MODELS[name] for name in setup.shares]
     parameters = [parameter for each in models for parameter in each.parameters]
-    parameters += [parameter for each in models for parameter in response_parameters(each.predicts_choices)]
+    response = response_of(setup.protocol)
+    parameters += [own for each in models for own in response.parameters_beside(each.predicts_choices)]
     names = dict.fromkeys(parameter.name for parameter in parameters)
     return {
         "subject": person.name,

@@ -20,6 +20,7 @@ EMPTY_MEANS: dict[CodedColumn, str] = {
     "feedback": "",
 }
 
+A_ROUNDING = 1e-6  # of a step, by which a rating may be off it
 A_SLIP = 0.05  # one odd value in no more of the rows than that is a slip, not a third outcome
 
 
@@ -47,11 +48,17 @@ class CheckedCells:
     reported. ``features`` are the numbers of their labels, without those that are numbered anew.
     """
 
-    choice: NDArray[np.int8] | None
+    choice: NDArray[np.int8] | NDArray[np.float64] | None  # or the share of the scale, NaN where it is not known
     outcome: NDArray[np.int8] | None
     feedback: NDArray[np.int8] | None
     features: dict[str, NDArray[np.int32]]
     rt: NDArray[np.float64] | None
+
+    @property
+    def answered(self) -> NDArray[np.bool_]:
+        """Where there is an answer; it must have been checked."""
+        assert self.choice is not None
+        return ~np.isnan(self.choice) if self.choice.dtype.kind == "f" else self.choice != MISSING
 
 
 def check_columns(sheet: Sheet) -> None:
@@ -94,13 +101,13 @@ def check_cells(sheet: Sheet) -> CheckedCells:
     protocol = sheet.protocol
     for name in (protocol.columns.subject, *protocol.columns.restart):
         _check_filled(sheet, name)
-    choice = _coded(sheet, "choice")
+    choice, shares = _coded(sheet, "choice"), _shares(sheet)
     outcome, feedback = _coded(sheet, "outcome"), _coded(sheet, "feedback")
     if protocol.columns.correct is not None:
         outcome = _outcome_from_correct(sheet, choice)
     _check_feedback(sheet, outcome, feedback)
     features = {name: codes for name in protocol.features if (codes := _feature(sheet, name)) is not None}
-    return CheckedCells(choice, outcome, feedback, features, _reaction_times(sheet))
+    return CheckedCells(choice if shares is None else shares, outcome, feedback, features, _reaction_times(sheet))
 
 
 def _check_filled(sheet: Sheet, name: str) -> None:
@@ -132,6 +139,36 @@ def _coded(sheet: Sheet, role: CodedColumn) -> NDArray[np.int8] | None:
     if wrong.any():
         _report_uncoded(sheet, role, wrong)
     return coded
+
+
+def _shares(sheet: Sheet) -> NDArray[np.float64] | None:
+    """Return answers on a scale as shares of it, and report those that are none."""
+    scale = sheet.protocol.response
+    column = sheet.column(scale.column) if scale else None
+    if scale is None or column is None:
+        return None
+    texts = numbers(column.texts)
+    missing = match_labels(column.texts, (), scale.missing) == MISSING
+    texts[missing] = np.nan
+    shares = (texts - scale.low) / (scale.high - scale.low)
+    wrong = np.isnan(texts) & ~missing
+    allowed = "a number"
+    if scale.has_ends:
+        wrong |= (shares < 0) | (shares > 1)
+        allowed += f" from {scale.low:g} to {scale.high:g}"
+        if scale.step is not None:
+            wrong |= np.abs(shares * scale.steps - np.round(shares * scale.steps)) > A_ROUNDING
+            allowed += f" in steps of {scale.step:g}"
+    allowed += ", or empty for a missed answer"
+    problems = sheet.reading.problems
+    sheet.table.report(problems, scale.column, column.lookup(wrong, False), allowed)
+    given = column.lookup(texts, np.nan)
+    given = given[~np.isnan(given)]
+    if len(given) > 1 and not wrong.any() and (given == given[0]).all():
+        where = f"{', '.join(sheet.table.files[:3])}, column {plain(scale.column)}"
+        advice = "Such answers say nothing about learning. Is it the right column?"
+        problems.add(where, Quoted(f"{given[0]:g} in all {len(given):,} answers"), "answers that differ", advice)
+    return column.lookup(np.where(wrong, np.nan, shares), np.nan)
 
 
 def _values(column: TextColumn, codes: dict[str, int], missing: tuple[str, ...]) -> NDArray[np.int8]:
@@ -188,6 +225,7 @@ def _report_uncoded(sheet: Sheet, role: CodedColumn, wrong: NDArray[np.bool_]) -
             "The models predict one binary outcome from binary choices: after the cues comes one of two answers, then "
             f"one of two outcomes, whatever was answered. Ratings, or more than two {role}s, must become two classes: "
             f"give every value the code 0 or 1 under [{role}] in the protocol, or a threshold such as above = 50. "
+            "Ratings of what is expected can also be fitted as they are, with a table [response]. "
             "Tasks that cannot be told in this way, such as bandits with three arms, are not for these models."
         )
         problems.add(f"{', '.join(sheet.table.files[:3])}, column {plain(name)}", seen, f"two {role}s", advice)

@@ -31,8 +31,20 @@ class Learner:
     subject: str  # the person, as the file names them
     restart: str  # the value of the restart column, or ``"session=2, problem=1"`` with several; empty without any
     observations: Observations  # the cues, outcomes and feedback, in the order of the trials
-    choices: NDArray[np.int8]  # 0 or 1 for each trial, -1 for a missed answer
+    # For each trial 0 or 1, -1 for a missed answer; or a share of the scale on which answers are, NaN if missed
+    choices: NDArray[np.int8] | NDArray[np.float64]
     rows: NDArray[np.intp]  # the rows of the cohort's trial table
+
+    @property
+    def answered(self) -> NDArray[np.bool_]:
+        """The trials that were not missed."""
+        return ~np.isnan(self.choices) if self.choices.dtype.kind == "f" else self.choices != MISSED
+
+
+def hits(answers: pd.Series, outcomes: pd.Series) -> pd.Series:
+    """Return how far each answer is towards the outcome: 1 if it equals it; empty where either is."""
+    towards = answers.where(outcomes == 1, 1 - answers)
+    return towards.where(answers.notna() & outcomes.notna()).astype("Float64")
 
 
 @dataclass(frozen=True)
@@ -40,8 +52,9 @@ class Cohort:
     """Everyone who was read or simulated."""
 
     protocol: Protocol  # how the data are coded
-    # The tidy table, one row a trial: ``subject``, ``restart``, ``trial``, ``choice`` (empty if missed), ``outcome``
-    # (empty if unknown), ``feedback``, then restart columns, features, and everything else that the file had
+    # The tidy table, one row a trial: ``subject``, ``restart``, ``trial``, ``choice`` (or an answer as the share of its
+    # scale; empty if missed), ``outcome`` (empty if unknown), ``feedback``, then restart columns, features, and
+    # everything else that the file had
     trials: pd.DataFrame
     learners: tuple[Learner, ...]  # the same as arrays, a learner at a time
     subjects: pd.DataFrame  # one row a person: ``subject`` and the covariates
@@ -68,7 +81,8 @@ def build_cohort(
     cues = encode_cues(trials, protocol)
     outcome = trials["outcome"].fillna(0).to_numpy(dtype=np.uint8)
     feedback = trials["feedback"].to_numpy(dtype=np.bool_)
-    choices = trials["choice"].fillna(MISSED).to_numpy(dtype=np.int8)
+    is_choice = protocol.response is None
+    choices = trials["choice"].to_numpy(*((np.int8, False, MISSED) if is_choice else (np.float64, False, np.nan)))
     subject, restart = trials["subject"].to_numpy(dtype=object), trials["restart"].to_numpy(dtype=object)
     parts = tuple(part for feature in protocol.features.values() for part in feature.parts)
     learners = []
@@ -130,7 +144,8 @@ def in_tidy_order(trials: pd.DataFrame, protocol: Protocol) -> pd.DataFrame:
     if "restart" not in trials:
         parts = {name: trials[name].to_numpy(dtype=object) for name in protocol.columns.restart}
         trials["restart"] = pd.array(restart_labels(parts, len(trials)), dtype="str")
-    types = {"choice": "Int8", "outcome": "Int8", "feedback": "bool", "trial": "int64"}
+    answers = "Int8" if protocol.response is None else "Float64"
+    types = {"choice": answers, "outcome": "Int8", "feedback": "bool", "trial": "int64"}
     first = ("subject", "restart", "trial", "choice", "outcome", "feedback")
     order = dict.fromkeys([*first, *protocol.columns.restart, *protocol.features, *trials.columns])
     return trials[list(order)].astype(types)

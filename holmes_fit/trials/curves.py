@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from holmes_fit.trials.cells import is_nothing, number
-from holmes_fit.trials.cohorts import Cohort
+from holmes_fit.trials.cohorts import Cohort, hits
 from holmes_fit.trials.protocols.schema import Protocol
 
 TRIAL, BLOCK, PHASE, CONDITION = "trial", "block", "phase", "condition"
@@ -87,7 +87,7 @@ def curve_points(cohort: Cohort, time: Division, lines: NDArray[np.int64]) -> pd
     trials = cohort.trials
     scored = (trials["choice"].notna() & trials["outcome"].notna()).to_numpy(dtype=bool) & (lines >= 0)
     span = pd.DataFrame({"point": time.level, "position": position}).groupby("point")["position"].agg(["min", "max"])
-    hit = (trials["choice"] == trials["outcome"]).fillna(False).to_numpy(dtype=bool)
+    hit = hits(trials["choice"], trials["outcome"]).to_numpy(dtype=np.float64, na_value=np.nan)
     marks = pd.DataFrame({"line": lines, "point": time.level, "learner": learner, "hit": hit})[scored]
     points = marks.groupby(["line", "point"]).agg(
         learners=("learner", "nunique"), answers=("hit", "size"), accuracy=("hit", "mean")

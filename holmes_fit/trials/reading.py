@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -125,9 +126,8 @@ def _check_table(table: TextTable, people: TextTable | None, protocol: Protocol,
         check_trial_order(sheet, order, learner, every_row)
         cells.features.update(_features_anew(sheet, order, learner))
     answered = None
-    if cells.choice is not None and sheet.has(columns.subject, columns.choice):
-        outside = outside_window(cells.choice, cells.rt, protocol.exclusions.rt)
-        answered = (cells.choice != MISSING) & ~outside
+    if cells.choice is not None and sheet.has(columns.subject, protocol.answers):
+        answered = cells.answered & ~outside_window(cells.answered, cells.rt, protocol.exclusions.rt)
         check_answers(sheet, answered)
     subjects = subject_table(sheet, people) if sheet.has(columns.subject) else None
     _note_similar_names(sheet)
@@ -214,7 +214,7 @@ def _tidy_table(
         "outcome": _nullable(cells.outcome, cells.outcome != MISSING),
         "feedback": feedback,
     }
-    discarded = (cells.choice != MISSING) & ~answered
+    discarded = cells.answered & ~answered
     if discarded.any():
         data["excluded_choice"] = _nullable(cells.choice, discarded)
     data |= {name: pd.array(values, dtype="str") for name, values in restarts.items() if name != "restart"}
@@ -227,7 +227,9 @@ def _tidy_table(
     return pd.DataFrame(data).iloc[np.lexsort((trial, learner))].reset_index(drop=True)
 
 
-def _nullable(codes: NDArray[np.int8], given: NDArray[np.bool_]) -> pd.arrays.IntegerArray:
+def _nullable(codes: NDArray[np.number[Any]], given: NDArray[np.bool_]) -> pd.api.extensions.ExtensionArray:
+    if codes.dtype.kind == "f":
+        return pd.arrays.FloatingArray(np.where(given, codes, 0.0), ~given)
     return pd.arrays.IntegerArray(np.where(given, codes, 0).astype(np.int8), ~given)
 
 
@@ -238,6 +240,7 @@ def _kept_columns(sheet: Sheet) -> dict[str, object]:
     used = {columns.subject, *columns.restart, *protocol.features} | set(
         columns.trial if columns.numbers_trials else ()
     )
+    used |= {protocol.response.column} if protocol.response else set()
     used |= {column for column, coding in protocol.codings.values() if coding.threshold is None}
     others = [name for name in table.columns if name not in used]
     names = _names_beside(RESERVED, others)

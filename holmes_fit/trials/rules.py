@@ -4,19 +4,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from holmes_fit.trials.cells import MISSING
-from holmes_fit.trials.cohorts import EXCLUSION_COLUMNS
+from holmes_fit.trials.cohorts import EXCLUSION_COLUMNS, hits
 from holmes_fit.trials.protocols.schema import Protocol, RtWindow
 
 
 def outside_window(
-    choice: NDArray[np.int8], rt: NDArray[np.float64] | None, rule: RtWindow | None
+    answered: NDArray[np.bool_], rt: NDArray[np.float64] | None, rule: RtWindow | None
 ) -> NDArray[np.bool_]:
     """Return the answers whose reaction time does not count. An answer without reaction time does."""
     if rule is None or rt is None:
-        return np.zeros(len(choice), dtype=np.bool_)
+        return np.zeros(len(answered), dtype=np.bool_)
     longest = np.inf if rule.max is None else rule.max
-    outside: NDArray[np.bool_] = (choice != MISSING) & ((rt < rule.min) | (rt > longest))
+    outside: NDArray[np.bool_] = answered & ((rt < rule.min) | (rt > longest))
     return outside
 
 
@@ -50,7 +49,7 @@ def apply_rules(trials: pd.DataFrame, protocol: Protocol) -> tuple[list[str], pd
 
 def _tally(trials: pd.DataFrame) -> pd.DataFrame:
     answered = trials["choice"].notna()
-    hit = (trials["choice"] == trials["outcome"]).astype("Float64")  # empty where either is
+    hit = hits(trials["choice"], trials["outcome"])
     outside = trials["excluded_choice"].notna() if "excluded_choice" in trials else answered & False
     marks = pd.DataFrame({"answered": answered, "accuracy": hit, "outside": outside})
     people = marks.groupby(trials["subject"], sort=False).agg({"answered": "sum", "accuracy": "mean", "outside": "sum"})

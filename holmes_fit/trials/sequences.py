@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from holmes_fit.trials.cohorts import MISSED, Cohort
+from holmes_fit.trials.cohorts import MISSED, Cohort, Learner
 
 UNKNOWN = -1  # an outcome that the file does not tell
 
@@ -21,7 +21,7 @@ class Sequences:
     rows: NDArray[np.intp]  # the row of the cohort's table
     learner: NDArray[np.int64]
     person: NDArray[np.int64]
-    choice: NDArray[np.int8]  # 0, 1 or MISSED
+    choice: NDArray[np.int8]  # 0, 1 or MISSED; of answers on a scale, the end that they are nearer to
     outcome: NDArray[np.int8]  # 0, 1 or UNKNOWN
     feedback: NDArray[np.bool_]
 
@@ -99,7 +99,15 @@ def sequences_of(cohort: Cohort) -> Sequences:
         rows=rows,
         learner=np.repeat(np.arange(len(learners)), lengths),
         person=np.repeat(person, lengths).astype(np.int64),
-        choice=np.concatenate([learner.choices for learner in learners]),
+        choice=np.concatenate([_sides(learner) for learner in learners]),
         outcome=outcome,
         feedback=cohort.trials["feedback"].to_numpy(dtype=bool)[rows],
     )
+
+
+def _sides(learner: Learner) -> NDArray[np.int8]:
+    """Return choices; answers in the middle of a scale choose nothing."""
+    choices = learner.choices
+    if choices.dtype == np.int8:
+        return choices.astype(np.int8)
+    return np.select([choices > 0.5, choices < 0.5], [1, 0], MISSED).astype(np.int8)

@@ -65,7 +65,7 @@ def check_answers(sheet: Sheet, answered: NDArray[np.bool_]) -> None:
 
     advice = "To leave such people out, set min_answered = 1 under [exclusions]."
     allowed = "at least one answer"
-    sheet.table.report(sheet.reading.problems, columns.choice, silent, allowed, lambda _: advice, seen)
+    sheet.table.report(sheet.reading.problems, sheet.protocol.answers, silent, allowed, lambda _: advice, seen)
 
 
 def values_of_subjects(sheet: Sheet, name: str) -> list[str | None]:

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from holmes_fit._support.errors import InputError, Problem, nearest
-from holmes_fit.trials.cohorts import Cohort
+from holmes_fit.trials.cohorts import Cohort, hits
 from holmes_fit.trials.curves import CURVE, PARTS, curve_points, time_division
 
 EVERYONE = "everyone"
@@ -74,6 +74,6 @@ def _marks(trials: pd.DataFrame) -> pd.DataFrame:
             "answered": answered.astype(np.int64),
             "missed": (~answered).astype(np.int64),
             "no_feedback": (~trials["feedback"]).astype(np.int64),
-            "hit": (trials["choice"] == trials["outcome"]).astype("Float64"),
+            "hit": hits(trials["choice"], trials["outcome"]),
         }
     )

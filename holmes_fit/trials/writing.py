@@ -10,6 +10,8 @@ from holmes_fit.trials.protocols.codings import Coding
 from holmes_fit.trials.protocols.kept import kept_form
 from holmes_fit.trials.protocols.schema import RESERVED, Protocol
 
+DIGITS = 10  # after the point, of answers on a scale
+
 
 def write_trials(trials: pd.DataFrame, protocol: Protocol, path: str | os.PathLike[str]) -> None:
     """Write trials so that reading them with the same protocol, in its kept form, gives the same arrays."""
@@ -27,7 +29,10 @@ def as_in_file(trials: pd.DataFrame, protocol: Protocol) -> pd.DataFrame:
     file |= {name: trials[name] for name in columns.restart}
     file[columns.trial[0]] = trials["trial"]
     file |= {name: _labels(trials[name], protocol.features[name].tidy) for name in protocol.features}
-    file[columns.choice] = _coded(choice, protocol.choice, trials, protocol)
+    if (scale := protocol.response) is None:
+        file[columns.choice] = _coded(choice, protocol.choice, trials, protocol)
+    else:  # as shares of a scale are read: rounding takes away what they were off by
+        file[scale.column] = (scale.low + (scale.high - scale.low) * choice).round(DIGITS)
     # Without a column for it, only an empty outcome says that there was no feedback.
     outcome = trials["outcome"]
     if columns.feedback is None:

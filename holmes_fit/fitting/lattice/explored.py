@@ -28,9 +28,9 @@ from holmes_fit.fitting.lattice.nodes import (
     shape_of,
 )
 from holmes_fit.fitting.lattice.task import A_NODE, LATTICE, Task, log_prior_mass
-from holmes_fit.likelihood import compiled, laplace
-from holmes_fit.likelihood.answers import halves, log_mean, signs_of
+from holmes_fit.likelihood.answers import halves, log_mean
 from holmes_fit.likelihood.density import density_of, deviations_of, log_odds_of
+from holmes_fit.likelihood.specialised import Specialised
 from holmes_fit.likelihood.traces import Replicates
 
 SHARES = 8  # of the filters, which are left out in turn
@@ -56,7 +56,8 @@ class Explored:
         self.response_shape = shape_of(task.space.response)
         self.nodes: list[Node] = []
         self.is_refined = False
-        self._learners = [_Learner(signs_of(each.choices)) for each in task.learners]
+        by = Specialised(task.space.answers)
+        self._learners = [_Learner(by, by.response.coded(each.choices)) for each in task.learners]
         self._lending: list[Lending] = []
         self._whole: NDArray[np.float64] | None = None
         self._at_knots: list[NDArray[np.float64]] = []  # by learner, the smooth half of all filters: nodes x knots
@@ -167,8 +168,9 @@ class Explored:
 class _Learner:
     """One learner's filters at the computed nodes."""
 
-    def __init__(self, signs: NDArray[np.float64]):
-        self.signs = signs
+    def __init__(self, by: Specialised, coded: NDArray[np.float64]):
+        self.by = by
+        self.coded = coded
         self.log_odds: list[NDArray[np.float32]] = []  # by node, filters x trials
         self._by_filter: list[NDArray[np.float64]] = []  # by node, filters x response nodes
 
@@ -186,10 +188,10 @@ class _Learner:
         return np.concatenate([self._on_grid(log_odds_of(p.mean(axis=0, keepdims=True)), explored) for p in means])
 
     def _on_grid(self, log_odds: NDArray[np.float64], explored: Explored) -> NDArray[np.float64]:
-        answered = self.signs != 0.0
-        given = self.signs[answered]
-        towards = np.ascontiguousarray(given * log_odds[:, answered])
-        return compiled.on_grid(towards, given, *explored.response.nodes).reshape(len(log_odds), -1)
+        answered = ~np.isnan(self.coded)
+        given = np.ascontiguousarray(log_odds[:, answered])
+        on_grid = self.by.on_grid(given, self.coded[answered], explored.response.nodes)
+        return on_grid.reshape(len(log_odds), -1)
 
     def smooth(self, rows: Rows, lent: Sequence[Lending], knots: Knots) -> NDArray[np.float64]:
         """Return the likelihood under the density of traces at the nodes that are lent to: nodes x knots."""
@@ -200,7 +202,7 @@ class _Learner:
         for own in lent:
             pooled = np.concatenate([deviations[lender] for lender in own.lenders])
             density = density_of(own.plane @ means[own.lenders], pooled)
-            at_knots.append(laplace.on_grid(*density, self.signs, *knots.values))
+            at_knots.append(self.by.integral_on_grid(density, self.coded, knots.values))
         return np.stack(at_knots)
 
 

@@ -4,7 +4,7 @@ The lattice is a grid over the free parameters, the same for everyone who is fit
 parameters costs filter runs; all response parameters come with it, almost free.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple, SupportsIndex
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.interpolate import make_interp_spline
 
 from holmes_fit.fitting.lattice.task import Task
+from holmes_fit.likelihood.specialised import Axes
 from holmes_fit.settings.spaces import FreeParameter
 
 KERNEL = 0.6  # SD of the kernel by which likelihoods are averaged over neighbours, in their distances
@@ -96,39 +97,19 @@ def fill(surface: NDArray[np.float64], learning_shape: tuple[int, ...]) -> NDArr
     return np.where(missing, np.log(np.maximum(filled, np.finfo(np.float64).tiny)) + highest, surface)
 
 
-class ResponseGrid(NamedTuple):
-    """Values of beta, lapse and bias: along an axis if free, one value if not."""
-
-    beta: NDArray[np.float64]
-    lapse: NDArray[np.float64]
-    bias: NDArray[np.float64]
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return tuple(len(values) for values in self)
-
-
-MOST_KNOTS = {"beta": 12, "lapse": 6, "bias": 6}
-
-
 class Knots:
     """Some points of the response parameters, from which smooth functions are interpolated to the nodes.
 
-    By the name of the parameter: positions of the nodes on the scales of search, one if it is fixed; those of the knots
-    that were ``chosen``; and the same as ``natural`` values.
+    For each parameter: positions of the nodes on the scales of search, one if it is fixed; those of the knots that were
+    ``chosen``; and the same as natural ``values``.
     """
 
-    def __init__(
-        self,
-        nodes: Mapping[str, NDArray[np.float64]],
-        chosen: Mapping[str, NDArray[np.float64]],
-        natural: Mapping[str, NDArray[np.float64]],
-    ):
-        self.values = ResponseGrid(**natural)
-        self._splines = [_spline(chosen[name], nodes[name]) for name in ResponseGrid._fields]
+    def __init__(self, nodes: Axes, chosen: Axes, values: Axes):
+        self.values = tuple(values)
+        self._splines = [_spline(own, at) for own, at in zip(chosen, nodes, strict=True)]
 
     def at_nodes(self, at_knots: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Interpolate from the knots to the nodes: the last three axes are beta, lapse and bias."""
+        """Interpolate from the knots to the nodes: the last axes are those of the response parameters."""
         for number, spline in enumerate(self._splines):
             axis = at_knots.ndim - len(self._splines) + number
             at_knots = np.moveaxis(np.tensordot(spline, at_knots, axes=(1, axis)), 0, axis)
@@ -143,20 +124,23 @@ class ResponseNodes:
     """
 
     def __init__(self, task: Task):
-        fixed = task.response(np.array([axis.positions[0] for axis in task.space.response]))._asdict()
-        nodes = {name: np.array([value]) for name, value in fixed.items()}
-        at_nodes, at_knots, knots = dict(nodes), dict(nodes), dict(nodes)
-        for axis in task.space.response:
-            at = np.linspace(axis.positions[0], axis.positions[-1], min(MOST_KNOTS[axis.name], axis.nodes))
-            nodes[axis.name], at_nodes[axis.name] = axis.values, axis.positions
-            at_knots[axis.name], knots[axis.name] = at, axis.to_natural(at)
-        self.nodes = ResponseGrid(**nodes)
+        response, free = task.space.answers, {axis.name: axis for axis in task.space.response}
+        fixed = task.rule(np.array([axis.positions[0] for axis in free.values()]))
+        nodes, at_nodes, at_knots, knots, few = [], [], [], [], []
+        for parameter, value in zip(response.parameters, fixed, strict=False):  # constants are left
+            axis, most = free.get(parameter.name), response.knots[parameter.name]
+            positions = np.array([value]) if axis is None else axis.positions
+            at = np.linspace(positions[0], positions[-1], min(most, len(positions)))
+            at_nodes.append(positions)
+            nodes.append(positions if axis is None else axis.values)
+            at_knots.append(at)
+            knots.append(at if axis is None else axis.to_natural(at))
+            # Every second of the knots, if there are as many as there can be
+            few.append(every_second(len(at)) if len(at) == most else np.arange(len(at)))
+        self.nodes = tuple(nodes)
         self.knots = Knots(at_nodes, at_knots, knots)
-        # Of the knots of a parameter, every second, if there are as many as there can be
-        counts = {name: len(knots[name]) for name in ResponseGrid._fields}
-        self.few = tuple(every_second(n) if n == MOST_KNOTS[name] else np.arange(n) for name, n in counts.items())
-        few = dict(zip(ResponseGrid._fields, self.few, strict=True))
-        some = [{name: values[few[name]] for name, values in each.items()} for each in (at_knots, knots)]
+        self.few = tuple(few)
+        some = [[values[kept] for values, kept in zip(each, few, strict=True)] for each in (at_knots, knots)]
         self.few_knots = Knots(at_nodes, *some)
 
 

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from holmes_fit.likelihood.answers import AS_PREDICTED, ChoiceLikelihood, Kind, Lent, Response, likelihood_of
+from holmes_fit.likelihood.answers import AnswerLikelihood, Kind, Lent, likelihood_of
 from holmes_fit.likelihood.traces import Replicates, Traces, traces_of
 from holmes_fit.models.registry import Observer
+from holmes_fit.models.responses.contract import Rule
 from holmes_fit.settings.spaces import FreeParameter, Space
 from holmes_fit.trials.cohorts import Learner
 
@@ -46,15 +47,13 @@ class Task:
 
     def likelihood(
         self, position: NDArray[np.float64], replicates: Replicates, lent: Lent | None = None
-    ) -> ChoiceLikelihood:
+    ) -> AnswerLikelihood:
         """Return the likelihood at a position of the learning parameters, with what neighbouring nodes lend it."""
-        return likelihood_of(self.traces(position, replicates), self.kind, lent)
+        return likelihood_of(self.traces(position, replicates), self.kind, lent, self.space.answers)
 
-    def response(self, position: NDArray[np.float64]) -> Response:
-        """Return the response parameters at a position of the free ones, on their scale of search."""
-        if self.space.model.predicts_choices:
-            return AS_PREDICTED
-        return Response(**self.space.response_values(natural(self.space.response, position)))
+    def rule(self, position: NDArray[np.float64]) -> Rule:
+        """Return how answers follow from p-hat at a position of the free response parameters, on their scales."""
+        return self.space.answers.rule(self.space.response_values(natural(self.space.response, position)))
 
 
 def natural(axes: Sequence[FreeParameter], position: NDArray[np.float64]) -> dict[str, float]:

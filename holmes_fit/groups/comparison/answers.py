@@ -5,18 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from holmes_fit.models.filters.draws import stream_key
 from holmes_fit.models.registry import Observer
-from holmes_fit.models.responses import choice_probability, response_parameters
 from holmes_fit.runs.fitted import FittedRun
 from holmes_fit.settings.spaces import Space
 from holmes_fit.trials.cohorts import Learner
 
 UNSCORED = -1
+GRAIN = 2.0**-20  # of an answer, so that sums are the same in whichever order
 
 
 @dataclass(frozen=True)
@@ -50,11 +51,11 @@ class Answering:
 
 @dataclass(frozen=True)
 class Counts:
-    """How often an answer was the one that counts."""
+    """How often an answer was the one that counts, or how far answers on a scale were towards it."""
 
-    answers: NDArray[np.int64]  # measures x cells: the answers that are scored, and those among them that counted
-    observed: NDArray[np.int64]
-    simulated: NDArray[np.int64]  # measures x cells x times: the simulated answers that counted
+    answers: NDArray[np.float64]  # measures x cells: the answers that are scored, and those among them that counted
+    observed: NDArray[np.float64]
+    simulated: NDArray[np.float64]  # measures x cells x times: the simulated answers that counted
 
     def __add__(self, other: Counts) -> Counts:
         return Counts(self.answers + other.answers, self.observed + other.observed, self.simulated + other.simulated)
@@ -65,35 +66,37 @@ def count_answers(person: Answering) -> Counts:
 
     Filters and answers have draws of their own, which no fit and no simulated cohort uses.
     """
-    probability = np.hstack([_probability(person, learner) for learner in person.learners])
+    p_hat = np.hstack([_p_hat(person, learner) for learner in person.learners])
     rng = np.random.default_rng(int(_key(person, "answers")))
-    simulated = rng.random(probability.shape) < probability
+    space = person.fitted.space
+    rules = np.array([space.answers.rule(space.response_values(values)) for values in person.values])
+    simulated = space.answers.draw(p_hat, tuple(rules.T[:, :, None]), rng)
     observed = np.concatenate([learner.choices for learner in person.learners])
     is_scored = person.targets != UNSCORED
-    hits = (simulated == person.targets[:, None, :]) & is_scored[:, None, :]  # measures x times x trials
+    simulated_hits = _towards(simulated, person.targets[:, None, :])  # measures x times x trials
     return Counts(
-        answers=_counted(is_scored, person.cells),
-        observed=_counted((observed == person.targets) & is_scored, person.cells),
-        simulated=np.moveaxis(_counted(hits, person.cells), 1, 2),
+        answers=is_scored @ person.cells.T,
+        observed=_towards(observed, person.targets) @ person.cells.T,
+        simulated=np.moveaxis(simulated_hits @ person.cells.T, 1, 2),
     )
 
 
-def _counted(hits: NDArray[np.bool_], cells: NDArray[np.float64]) -> NDArray[np.int64]:
-    return np.rint(hits.astype(np.float64) @ cells.T).astype(np.int64)
+def _towards(answers: NDArray[Any], targets: NDArray[np.int8]) -> NDArray[np.float64]:
+    """Return how far answers are towards what counts: 1 if they equal it; 0 where nothing is scored."""
+    found = np.select([targets == 1, targets == 0], [answers, 1.0 - answers], 0.0)
+    return np.round(found / GRAIN) * GRAIN
 
 
-def _probability(person: Answering, learner: Learner) -> NDArray[np.float64]:
-    """Return times x trials: the probability of answer 1, each time from a filter of its own."""
-    fitted, model = person.fitted, person.fitted.space.model
-    response = [parameter.name for parameter in response_parameters(model.predicts_choices)]
+def _p_hat(person: Answering, learner: Learner) -> NDArray[np.float64]:
+    """Return p-hat, times x trials, each time from a filter of its own."""
+    fitted = person.fitted
     key = _key(person, "filter", learner.restart)
     found = np.empty((len(person.values), len(learner.choices)))
     for time, values in enumerate(person.values):
         filters = fitted.averaged, time * fitted.averaged
-        p_hat = model.p_hat(learner.observations, values, fitted.observer, key, *filters).mean(axis=0)
-        if not model.predicts_choices:
-            p_hat = choice_probability(p_hat, **{name: values[name] for name in response})
-        found[time] = p_hat
+        found[time] = fitted.space.model.p_hat(learner.observations, values, fitted.observer, key, *filters).mean(
+            axis=0
+        )
     return found
 
 

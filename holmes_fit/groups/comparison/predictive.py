@@ -72,7 +72,7 @@ def predictive_checks(
             if isinstance(counts, Failure):
                 reason = f"{counts.kind}: {counts.message}"
                 raise HolmesFitError(f"{plain(subject)} could not be simulated with {model.name}: {reason}")
-            for group in groups[subject]:  # whole numbers, so that the order in which they come does not matter
+            for group in groups[subject]:  # multiples of a grain, so that their order does not matter
                 at = model.name, group
                 sums[at] = sums[at] + counts if at in sums else counts
             if progress is not None:
@@ -155,7 +155,7 @@ def _held_against(
         mean, own = simulated.mean(axis=1), {**about, "measure": measure}
         table = pd.DataFrame([asdict(each) for each in bins]).assign(
             **own,
-            n_answers=answers,
+            n_answers=answers.astype(np.int64),
             observed=observed,
             simulated=mean,
             lower=lower,

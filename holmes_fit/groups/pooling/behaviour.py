@@ -23,7 +23,7 @@ from scipy import stats
 
 from holmes_fit._support.numbers import p_value
 from holmes_fit.runs.schema import frame
-from holmes_fit.trials.cohorts import Cohort
+from holmes_fit.trials.cohorts import Cohort, hits
 
 if TYPE_CHECKING:
     from holmes_fit.groups.pooling.covariates import Design
@@ -51,11 +51,11 @@ def regress_behaviour(cohort: Cohort, formulas: Sequence[str], subjects: Sequenc
 
 
 def right_answers(cohort: Cohort, subjects: Sequence[str]) -> pd.DataFrame:
-    """Return ``subject`` and ``correct`` (0 or 1) of each answer to a trial with feedback."""
+    """Return ``subject`` and ``correct`` of each answer to a trial with feedback: how far it is towards the outcome."""
     trials = cohort.trials
     scored = trials["choice"].notna() & trials["outcome"].notna() & trials["feedback"].astype(bool)
     chosen = trials[scored & trials["subject"].isin(list(subjects))]
-    correct = (chosen["choice"] == chosen["outcome"]).astype(np.float64)
+    correct = hits(chosen["choice"], chosen["outcome"]).astype(np.float64)
     return pd.DataFrame({"subject": chosen["subject"].astype(str), OUTCOME: correct}).reset_index(drop=True)
 
 
@@ -98,6 +98,8 @@ def _cannot_tell(correct: NDArray[np.float64], columns: NDArray[np.float64]) -> 
         return f"{people} people with answers are too few for {width} coefficients and their errors"
     if np.linalg.matrix_rank(columns) < width:
         return "people with answers do not differ in every covariate"
+    if correct.min() < 0 or correct.max() > 1:
+        return "answers go beyond their scale, so that they are no shares of being right"
     if len(np.unique(correct)) < 2:
         return f"every answer is {'right' if correct[0] else 'wrong'}"
     if np.sum(np.linalg.qr(columns)[0] ** 2, axis=1).max() > 1 - 1e-9:

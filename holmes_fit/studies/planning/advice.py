@@ -6,7 +6,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from holmes_fit._support.numbers import hundredths, listed
-from holmes_fit.models.responses import RESPONSE_PARAMETERS
+from holmes_fit.models.responses.registry import names_of_responding
 from holmes_fit.reporting.figures.recovery import draw_interval_shares, draw_power
 from holmes_fit.reporting.names import Words
 from holmes_fit.reporting.style import use_style
@@ -91,7 +91,7 @@ def _cheapest(combinations: pd.DataFrame) -> pd.Series:
 
 def _about_people(table: pd.DataFrame) -> str:
     """Say which learning parameter of one person stays uncertain, however long the task."""
-    of_responding = [each.name for each in RESPONSE_PARAMETERS]
+    of_responding = names_of_responding()
     longest = table["trials"].max()
     rows = table[(table["trials"] == longest) & ~table["parameter"].isin(of_responding)]
     rows = rows.drop_duplicates(["model", "parameter"]).sort_values("interval_share", ascending=False, kind="stable")

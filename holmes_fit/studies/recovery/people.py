@@ -14,6 +14,8 @@ import pandas as pd
 from holmes_fit._support.errors import InputError, Problem, Problems, check_kind, shown
 from holmes_fit.models.filters.draws import stream_key
 from holmes_fit.models.registry import MODELS, Model, Observer, parameters_of
+from holmes_fit.models.responses.choices import CHOICES
+from holmes_fit.models.responses.contract import Response
 from holmes_fit.runs.fitted import FittedRun
 from holmes_fit.settings.distributions import Distribution
 from holmes_fit.settings.spaces import FreeParameter, Space
@@ -37,12 +39,12 @@ class Truth:
 
 
 def check_population(
-    population: Mapping[str, float | str], models: Sequence[Model], problems: Problems
+    population: Mapping[str, float | str], models: Sequence[Model], response: Response, problems: Problems
 ) -> dict[str, Distribution]:
     """Return how given parameters are spread over simulated people; a parameter must belong to one of the models."""
     if not check_kind("population", population, Mapping, "values by parameter, such as {'alpha': 1.0}", problems):
         return {}
-    known = {parameter.name: parameter for model in models for parameter in parameters_of(model)}
+    known = {parameter.name: parameter for model in models for parameter in parameters_of(model, response)}
     found = {name: checked_population(name, name, value, known, problems) for name, value in population.items()}
     return {name: spread for name, spread in found.items() if spread is not None}
 
@@ -50,7 +52,7 @@ def check_population(
 def follows_prior(space: Space, population: Mapping[str, Distribution]) -> bool:
     """Say whether truths are distributed as the fit takes them to be; then intervals and ranks must be calibrated."""
     free = {axis.name: axis.prior for axis in space.free}
-    for name in [parameter.name for parameter in parameters_of(space.model)]:
+    for name in [parameter.name for parameter in parameters_of(space.model, space.answers)]:
         given = population.get(name)
         if given is None:
             continue
@@ -107,12 +109,12 @@ def posterior_truths(fitted: FittedRun, model: str, n: int | None, *, seed: int)
     return found
 
 
-def truth_table(truths: Sequence[Truth]) -> pd.DataFrame:
+def truth_table(truths: Sequence[Truth], response: Response = CHOICES) -> pd.DataFrame:
     """Return the truth for people: a row a person and parameter, the natural value and that on the scale of search."""
     rows = [
         (truth.subject, truth.model, each.name, value, float(each.to_scale(value)), truth.like)
         for truth in truths
-        for each in parameters_of(MODELS[truth.model])
+        for each in parameters_of(MODELS[truth.model], response)
         for value in [truth.values[each.name]]
     ]
     return pd.DataFrame(rows, columns=["subject", "model", "parameter", "value", "on_scale", "like"])

@@ -14,6 +14,7 @@ from holmes_fit.fitting.request import Request, request_fit
 from holmes_fit.groups.pooling.priors import GroupPrior, prior_of
 from holmes_fit.groups.pooling.sampling import Sampling, sampling_of
 from holmes_fit.models.registry import Observer, check_count
+from holmes_fit.models.responses.registry import response_of
 from holmes_fit.runs.fitted import FittedRun, fitted_run
 from holmes_fit.runs.folder import HasRun, Run, open_run
 from holmes_fit.runs.identity import code_identity
@@ -142,7 +143,7 @@ def set_up_recovery(
         seed=seed,
         observer=observer or (Observer() if fitted is None else fitted.observer),
     )
-    spread = check_population(population or {}, template.models, problems)
+    spread = check_population(population or {}, template.models, response_of(sequences.protocol), problems)
     if fitted is not None:
         _check_fitted(fitted, [model.name for model in template.models], problems)
     problems.raise_if_any()

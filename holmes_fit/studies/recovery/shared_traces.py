@@ -22,11 +22,12 @@ from holmes_fit.fitting.lattice.posterior import Posterior, posterior_of
 from holmes_fit.fitting.lattice.task import A_NODE, LATTICE, Task, natural
 from holmes_fit.likelihood.traces import Replicates, Traces, traces_of
 from holmes_fit.models.registry import Observer, find_model
-from holmes_fit.models.responses import choice_probability
+from holmes_fit.models.responses.choices import CHOICES
+from holmes_fit.models.responses.contract import Response
 from holmes_fit.settings.preset import Preset
 from holmes_fit.settings.spaces import Space
 from holmes_fit.studies.simulation import simulate
-from holmes_fit.trials.cohorts import MISSED, Learner
+from holmes_fit.trials.cohorts import Learner
 
 PHat = tuple[NDArray[np.float64], ...]  # of every learner, filters x trials
 
@@ -82,14 +83,14 @@ class SharedTraces:
 
     def person(self, values: Mapping[str, float], name: str, rng: np.random.Generator) -> tuple[Learner, ...]:
         """Return a person with these values of the free parameters, who has one filter of their own."""
-        model, response = self.space.model_values(values), self.space.response_values(values)
+        model, answers = self.space.model_values(values), self.space.answers
+        rule = answers.rule(self.space.response_values(values))
         found = []
         for learner in self.learners:
             key = np.uint64(rng.integers(1 << 63))
             p_hat = self.space.model.p_hat(learner.observations, model, self.observer, key)[0]
-            answers = p_hat if self.space.model.predicts_choices else choice_probability(p_hat, **response)
-            chosen = (rng.random(len(p_hat)) < answers).astype(np.int8)
-            given = np.where(learner.choices == MISSED, np.int8(MISSED), chosen)  # nobody answers where they did not
+            chosen = answers.draw(p_hat, rule, rng)
+            given = np.where(learner.answered, chosen, learner.choices)  # nobody answers where they did not
             found.append(replace(learner, subject=name, choices=given))
         return tuple(found)
 
@@ -107,15 +108,17 @@ class SharedTask(Task):
 
 
 def shared_by_models(
-    preset: Preset, models: Sequence[str], learners: tuple[Learner, ...], filters: int, seed: int = 0
+    preset: Preset,
+    models: Sequence[str],
+    learners: tuple[Learner, ...],
+    filters: int,
+    seed: int = 0,
+    response: Response = CHOICES,
 ) -> dict[str, SharedTraces]:
     """Return one trial sequence as each of several models sees it, to be fitted as a preset says."""
     replicates = preset.likelihood.replicates
-    spaces = {model: preset.space(find_model(model)) for model in models}
-    return {
-        model: SharedTraces(space, learners, filters if space.model.uses_particles else 1, replicates, seed=seed)
-        for model, space in spaces.items()
-    }
+    spaces = {model: preset.space(find_model(model), response) for model in models}
+    return {model: SharedTraces(space, learners, filters, replicates, seed=seed) for model, space in spaces.items()}
 
 
 def drawn(space: Space, rng: np.random.Generator) -> dict[str, float]:

@@ -170,7 +170,7 @@ def carry_out_study(
     if setup.groups is not None:
         with setup.groups.open(run.root / GROUPS):
             pass  # another number of groups is refused here, and not after all the fits
-    run.write_table("truth.csv", truth_table(setup.everyone))
+    run.write_table("truth.csv", truth_table(setup.everyone, next(iter(setup.fits.values())).response))
     of_groups = 0 if setup.groups is None else len(setup.groups.keys)
     tally = Tally(progress, size_of(setup.fits) + len(pooling_keys(setup.models)) + of_groups)
     fits, lost = fit_cohorts(setup.fits, run.root, "holmes-fit recover", tally, workers, dask)

@@ -35,7 +35,8 @@ def _as_text(value: object) -> object:
     return str(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else value
 
 
-def _as_texts(value: object) -> object:
+def as_texts(value: object) -> object:
+    """Return a list of words or numbers as texts."""
     return tuple(_as_text(item) for item in value) if isinstance(value, (list, tuple)) else value
 
 
@@ -53,8 +54,8 @@ def _both_codes(codes: dict[str, int]) -> dict[str, int]:
 
 
 Name = Annotated[str, Field(min_length=1)]
-Names = Annotated[tuple[Name, ...], BeforeValidator(_as_texts), AfterValidator(_each_once)]
-Pair = Annotated[tuple[Name, Name], BeforeValidator(_as_texts), AfterValidator(_each_once)]
+Names = Annotated[tuple[Name, ...], BeforeValidator(as_texts), AfterValidator(_each_once)]
+Pair = Annotated[tuple[Name, Name], BeforeValidator(as_texts), AfterValidator(_each_once)]
 Codes = Annotated[dict[Name, Annotated[int, Field(ge=0, le=1)]], AfterValidator(_both_codes)]
 Proportion = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=1, le=10_000)]

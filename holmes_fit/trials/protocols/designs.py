@@ -12,7 +12,19 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from holmes_fit._support.errors import Problem
-from holmes_fit.trials.protocols.base import Codes, Count, Name, Names, Pair, Part, Proportion, instead, not_allowed
+from holmes_fit.trials.protocols.base import (
+    Codes,
+    Count,
+    Name,
+    Names,
+    Pair,
+    Part,
+    Proportion,
+    as_texts,
+    instead,
+    not_allowed,
+    unless,
+)
 
 BINARY = ("0", "1")
 
@@ -61,16 +73,30 @@ class ShapeColor(Part):
 
 
 class Conditioning(Part):
-    """Acquisition with a partly reinforced cue and one that never is, then extinction of both."""
+    """Acquisition with a partly reinforced cue and one that never is, then extinction of both, and maybe a test.
+
+    With ``contexts``, acquisition, extinction and test are each in one of them. Nothing is reinforced in a test.
+    """
 
     kind: Literal["conditioning"]
     cues: Pair
     trials: Annotated[int, Field(ge=4, le=10_000)] = 40
     acquisition: Proportion = 0.4
     reinforcement: Proportion = 0.5
+    # Of acquisition, extinction and test, as A, B, A for renewal; no test without them
+    contexts: Annotated[tuple[Name, Name, Name], BeforeValidator(as_texts)] | None = Field(
+        default=None, exclude_if=unless(None)
+    )
+    test: Annotated[float, Field(ge=0, lt=1)] = Field(default=0.0, exclude_if=unless(0.0))  # share of the trials
+
+    @model_validator(mode="after")
+    def _phases_fit(self) -> Conditioning:
+        if self.acquisition + self.test > 1:
+            raise not_allowed(Problem("test", f"{self.test:g}", f"at most {1 - self.acquisition:g}, what is left"))
+        return self
 
     def columns(self) -> dict[str, tuple[str, ...]]:
-        return {"cue": self.cues}
+        return {"cue": self.cues} | ({} if self.contexts is None else {"context": tuple(dict.fromkeys(self.contexts))})
 
 
 def _as_counts(value: object) -> object:

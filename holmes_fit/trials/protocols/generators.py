@@ -108,16 +108,19 @@ def _shape_color(design: ShapeColor, rng: np.random.Generator) -> pd.DataFrame:
 
 @make_trials.register
 def _conditioning(design: Conditioning, rng: np.random.Generator) -> pd.DataFrame:
-    n_acquisition = round(design.acquisition * design.trials)
-    lengths = {"acquisition": n_acquisition, "extinction": design.trials - n_acquisition}
+    n_acquisition, n_test = round(design.acquisition * design.trials), round(design.test * design.trials)
+    lengths = {"acquisition": n_acquisition, "extinction": design.trials - n_acquisition - n_test, "test": n_test}
     phases = []
-    for phase, length in lengths.items():
+    for place, (phase, length) in enumerate(lengths.items()):
         n_reinforced_cue = length // 2
         n_reinforced = round(design.reinforcement * n_reinforced_cue) if phase == "acquisition" else 0
         cue = np.repeat(design.cues, [n_reinforced_cue, length - n_reinforced_cue])
         outcome = np.arange(length) < n_reinforced
         trials = pd.DataFrame({"cue": cue, "outcome": outcome.astype(np.int8), "phase": phase})
-        phases.append(_shuffled(trials, rng))
+        if design.contexts is not None:
+            trials["context"] = design.contexts[place]
+        if length:
+            phases.append(_shuffled(trials, rng))
     return pd.concat(phases, ignore_index=True)
 
 

@@ -21,7 +21,11 @@ def kept_form(protocol: Protocol) -> Protocol:
     }
     plainly = Protocol(name=protocol.name, features={})
     as_in_a_plain_file = ("choice", "outcome", "correct", "feedback", "rows", "wide", "new_columns")
+    if (scale := protocol.response) is not None:
+        share = None if scale.step is None else scale.step / (scale.high - scale.low)
+        scale = scale.model_copy(update={"column": "choice", "low": 0.0, "high": 1.0, "step": share, "missing": ()})
     changed = {name: getattr(plainly, name) for name in as_in_a_plain_file} | {
+        "response": scale,
         "columns": protocol.columns.model_copy(update=columns),
         "features": features,
         "exclusions": protocol.exclusions.model_copy(update={"people": {}}),

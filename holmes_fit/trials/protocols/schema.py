@@ -21,6 +21,7 @@ RESERVED = ("subject", "restart", "trial", "choice", "outcome", "feedback", "exc
 LONGEST_LIMIT = 1_000  # seconds; longer limits are milliseconds
 
 _RENAMED = {f"columns.{role}" for role in ("subject", "trial", "choice", "outcome", "correct", "feedback")}
+_RENAMED |= {"response.column"}
 
 
 class Columns(Part):
@@ -84,6 +85,38 @@ class Columns(Part):
         return () if order == "file" else (order,) * len(self.trial)
 
 
+class Scale(Part):
+    """Answers that are numbers: where they are, from where to where they go, and what kind of response they are."""
+
+    kind: Name  # as the response is called: rating, number
+    column: Name
+    low: float
+    high: float
+    # Between two ratings that can be given; a hundredth of the scale if it is not said
+    step: Annotated[float | None, Field(gt=0)] = None
+    missing: Names = ()  # values that mean "no answer", besides an empty cell, ``NA`` and the like
+    beyond: bool | None = None  # whether answers may lie beyond low and high; those of the kind number may
+
+    @model_validator(mode="after")
+    def _steps_fill_the_scale(self) -> Scale:
+        if not self.low < self.high:
+            raise not_allowed(Problem("high", f"{self.high:g}", f"more than low, {self.low:g}"))
+        if self.step is not None and abs(self.steps * self.step - (self.high - self.low)) > 1e-6 * self.step:
+            allowed = f"a step that divides the scale from {self.low:g} to {self.high:g} into equal parts"
+            raise not_allowed(Problem("step", f"{self.step:g}", allowed))
+        return self
+
+    @property
+    def steps(self) -> int:
+        """The number of steps from one end to the other."""
+        return 100 if self.step is None else max(1, round((self.high - self.low) / self.step))
+
+    @property
+    def has_ends(self) -> bool:
+        """Whether answers beyond low and high are mistakes."""
+        return not (self.kind == "number" if self.beyond is None else self.beyond)
+
+
 class RtWindow(Part):
     """Reaction times that count; an answer outside is a missed answer, and its row stays."""
 
@@ -129,6 +162,8 @@ class Protocol(Part):
     correct: Coding = Coding()
     feedback: Coding = Coding()
     exclusions: Exclusions = Exclusions()
+    # What is fitted instead of choices; their column and coding then have no part
+    response: Annotated[Scale | None, Field(exclude_if=unless(None))] = None
     rows: Annotated[Rows, Field(exclude_if=unless(Rows()))] = Rows()
     wide: Wide = Field(default_factory=dict, exclude_if=unless({}))
     new_columns: dict[Name, NewColumn] = Field(default_factory=dict, exclude_if=unless({}))
@@ -146,7 +181,7 @@ class Protocol(Part):
     def codings(self) -> dict[CodedColumn, tuple[str, Coding]]:
         """The column in the file and the coding of each coded column that the protocol has."""
         named: dict[CodedColumn, tuple[str | None, Coding]] = {
-            "choice": (self.columns.choice, self.choice),
+            "choice": (None if self.response else self.columns.choice, self.choice),
             "outcome": (self.columns.outcome, self.outcome),
             "correct": (self.columns.correct, self.correct),
             "feedback": (self.columns.feedback, self.feedback),
@@ -154,11 +189,16 @@ class Protocol(Part):
         return {role: (column, coding) for role, (column, coding) in named.items() if column is not None}
 
     @property
+    def answers(self) -> str:
+        """The column that holds what is fitted."""
+        return self.response.column if self.response else self.columns.choice
+
+    @property
     def required_columns(self) -> tuple[str, ...]:
         """Every column that a file, or the table of participants beside it, must have."""
         columns, rt = self.columns, self.exclusions.rt
         names = [columns.subject, *columns.restart, *columns.trial_columns, *self.features]
-        names += [column for column, _ in self.codings.values()]
+        names += [self.answers, *(column for column, _ in self.codings.values())]
         names += [by.column for _, by in self._codings_by()]
         names += [*columns.covariates, *columns.curves, *([rt.column] if rt else [])]
         names += [column for feature in self.features.values() for column in feature.anew or ()]
@@ -198,6 +238,7 @@ class Protocol(Part):
         if self.columns.numbers_trials:
             roles["trial"] = self.columns.trial[0]
         roles |= {role: name for role, (name, _) in self.codings.items() if role != "correct"}
+        roles |= {"choice": self.answers}
         return next((role for role, name in roles.items() if name == column), column)
 
     def _codings_by(self) -> Iterator[tuple[str, CodingBy]]:
@@ -212,6 +253,8 @@ class Protocol(Part):
             yield "columns.trial", name
         for role, (column, _) in self.codings.items():
             yield f"columns.{role}", column
+        if self.response:
+            yield "response.column", self.response.column
         for key in ("restart", "covariates", "optional_covariates"):
             for name in getattr(columns, key):
                 yield f"columns.{key}", name
@@ -242,6 +285,9 @@ class Protocol(Part):
             if role in self.model_fields_set and role not in self.codings:
                 advice = "The outcome follows from choice and correct." if role == "outcome" else ""
                 yield Problem(role, "a coding", f"a coding only where columns.{role} is named", advice)
+        if self.response and self.columns.correct:
+            allowed = "an outcome, as whether a rating was right says nothing of it"
+            yield Problem("columns.correct", repr(self.columns.correct), allowed)
 
     def _new_columns_misfit(self) -> Iterator[Problem]:
         made = self.made_columns
