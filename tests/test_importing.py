@@ -70,6 +70,8 @@ def jspsych_files(form: str) -> dict[str, bytes]:
             return {f"p{person + 1}.csv": raw_files.jspsych_csv(person, f"p{person + 1}") for person in (0, 1)}
         case "list of lists":
             return {"all.json": json.dumps([one, two]).encode()}
+        case "a text within a text":
+            return {f"p{i}.json": json.dumps(json.dumps(data)).encode() for i, data in enumerate((one, two), start=1)}
         case "a person a line":  # as JATOS exports results
             return {"jatos_results.txt": f"{json.dumps(one)}\n{json.dumps(two)}\n".encode()}
         case "a trial a line":
@@ -80,7 +82,7 @@ def jspsych_files(form: str) -> dict[str, bytes]:
             return {f"{i}.json": json.dumps(record).encode() for i, record in enumerate(wrapped)}
 
 
-FORMS = ("a file each", "CSV", "list of lists", "a person a line", "a trial a line", "wrapped")
+FORMS = ("a file each", "a text within a text", "CSV", "list of lists", "a person a line", "a trial a line", "wrapped")
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -96,6 +96,18 @@ def test_outcomes_with_words_of_their_own_are_matched_by_what_was_right() -> Non
     assert "outcome.coding: dry is 0, as f is; that is a guess" in questions(choice=keys, outcome=cards)
 
 
+def test_of_several_outcomes_the_one_that_makes_answers_right_is_taken() -> None:
+    table = pd.concat([table_of().assign(trial=table_of()["trial"] + 8 * i) for i in range(4)], ignore_index=True)
+    table = table.rename(columns={"outcome": "Actual.Outcome"})
+    table["category"] = [1, 2, 2] * 21 + [1]
+    table["acc"] = (table["choice"] == table["Actual.Outcome"]).astype(int)
+    table["choice_text"] = table["choice"].map({0: "no", 1: "yes"})
+    protocol, draft = drafted(table)
+    assert protocol.columns.outcome == "Actual.Outcome"
+    assert list(protocol.features) == ["tone", "category"]
+    assert any("no cue: choice_text, as it says the same as choice" in text for text in draft.reasons)
+
+
 def test_correct_stands_in_for_an_outcome() -> None:
     protocol, _ = drafted(table_of(outcome=None, accuracy=["True", "False"] * 8))
     assert protocol.columns.correct == "accuracy"

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MOST_LEVELS = 12
+ENOUGH = 50  # rows in which no cue agrees with all answers, as people slip
 RARE = 0.05  # a value in fewer rows than that may mark odd trials
 # What programs write down about the browser, the screen and the time of day.
 TECHNICAL = re.compile(
@@ -35,7 +36,7 @@ ZERO_FIRST = (
 )
 
 
-def features(guesses: Guesses, learner: pd.Series) -> list[str]:
+def features(guesses: Guesses, learner: pd.Series, choice: Column | None = None) -> list[str]:
     """Return a line for each column that is a cue, and commented lines for those that may be one."""
     times = guesses.named("time")
     left = [column for column in guesses.left() if column not in times and len(column.values) > 1]
@@ -43,7 +44,7 @@ def features(guesses: Guesses, learner: pd.Series) -> list[str]:
     maybe: list[Column] = []
     # Two values before more, and short words first: of columns that say the same, the first one is the cue.
     for column in sorted(left, key=lambda column: (len(column.values) > 2, sum(map(len, column.values)))):
-        if why := _no_cue(guesses, column, learner, chosen):
+        if why := _no_cue(guesses, column, learner, chosen, choice):
             guesses.reasons.append(f"no cue: {plain(column.name)}, as {why}")
         elif why := _doubtful(column):
             maybe.append(column)
@@ -60,7 +61,9 @@ def features(guesses: Guesses, learner: pd.Series) -> list[str]:
     return lines + [f"# {toml_key(column.name)} = {_feature(column)}" for column in maybe]
 
 
-def _no_cue(guesses: Guesses, column: Column, learner: pd.Series, chosen: Sequence[Column]) -> str:
+def _no_cue(
+    guesses: Guesses, column: Column, learner: pd.Series, chosen: Sequence[Column], choice: Column | None
+) -> str:
     """Return why a column is surely no cue; nothing if it may be one."""
     if column in guesses.named("choice") + guesses.named("correct"):
         return "its name says that it is an answer, too"
@@ -76,7 +79,7 @@ def _no_cue(guesses: Guesses, column: Column, learner: pd.Series, chosen: Sequen
         return "it never changes within a learner"
     if column.is_whole and not column.cells.groupby(learner).apply(lambda cells: cells.duplicated().any()).any():
         return "it never repeats within a learner, as counters do"
-    for other in chosen:
+    for other in [*chosen, *([choice] if choice and guesses.rows >= ENOUGH else [])]:
         if determines(other.cells, column.cells) and determines(column.cells, other.cells):
             return f"it says the same as {plain(other.name)}"
     if len(column.values) > 2 and chosen and determines(joint(chosen, guesses.rows), column.cells):

@@ -106,7 +106,7 @@ def _guessed(guesses: Guesses) -> list[str]:
     _set_stretches_apart(guesses, joint([subject] if subject else [], guesses.rows))
     choice = _two_valued(guesses, "choice")
     right = next((column for column in guesses.free("correct") if 1 <= len(column.values) <= 2), None)
-    outcome = _shown_answer(guesses, choice) or _two_valued(guesses, "outcome", silently=right is not None)
+    outcome = _shown_answer(guesses, choice) or _two_valued(guesses, "outcome", choice, right)
     correct = _correct(guesses, outcome, right)
     feedback = next(
         (column for column in guesses.free("feedback") if len(column.values) <= 2 and column.is_filled), None
@@ -123,7 +123,7 @@ def _guessed(guesses: Guesses) -> list[str]:
     lines += (
         _coding("feedback", feedback, zero_and_one(feedback.values)) if feedback and len(feedback.values) == 2 else []
     )
-    return [*lines, "", "[features]", *features(guesses, learner), *_exclusions(guesses)]
+    return [*lines, "", "[features]", *features(guesses, learner, choice), *_exclusions(guesses)]
 
 
 def _subject(guesses: Guesses) -> Column | None:
@@ -156,7 +156,8 @@ def _trial(guesses: Guesses, learner: pd.Series) -> tuple[Column | None, bool]:
                 guesses.reasons.append("allow_gaps: rows that are left out lie between the trials")
             elif gaps:
                 advice = "true is right only if those trials were never shown"
-                guesses.undecided.append(f"allow_gaps: the numbers of {gaps:,} learners leave trials out; {advice}")
+                who = "1 learner leave" if gaps == 1 else f"{gaps:,} learners leave"
+                guesses.undecided.append(f"allow_gaps: the numbers of {who} trials out; {advice}")
             return column, gaps > 0
     seen = f"the numbers in {listed(column.name for column in whole)} repeat within a person"
     seen = seen if whole else 'no column of whole numbers has a name such as "trial"'
@@ -210,9 +211,14 @@ def _shown_answer(guesses: Guesses, choice: Column | None) -> Column | None:
     return None
 
 
-def _two_valued(guesses: Guesses, role: str, silently: bool = False) -> Column | None:
+def _two_valued(
+    guesses: Guesses, role: str, choice: Column | None = None, right: Column | None = None
+) -> Column | None:
+    """Return the column with two values whose name says most; of outcomes the one, if any, that makes answers right."""
     hits = guesses.free(role)
     fitting = [column for column in hits if len(_answers(column)) == 2]
+    if choice and right:
+        fitting.sort(key=lambda column: not _decides(choice, column, right))
     if fitting:
         others = f"; {listed(column.name for column in fitting[1:])} would fit as well" if fitting[1:] else ""
         why = f"its name says so and it has two values, {listed(_answers(fitting[0]))}{others}"
@@ -223,7 +229,7 @@ def _two_valued(guesses: Guesses, role: str, silently: bool = False) -> Column |
         seen = f"{plain(column.name)} has {values}; every one needs the code 0 or 1 under [{role}]"
         if None not in map(number, _answers(column)):
             seen += ", or ratings a threshold such as above = 50"
-    if not silently:
+    if right is None:
         guesses.undecided.append(f"columns.{role}: {seen}")
     return None
 
@@ -273,6 +279,14 @@ def _codings(guesses: Guesses, choice: Column | None, outcome: Column | None, co
     elif correct:
         lines += _coding("correct", correct, zero_and_one(correct.values) if len(correct.values) == 2 else ("0", "1"))
     return lines
+
+
+def _decides(choice: Column, outcome: Column, correct: Column) -> bool:
+    """Return whether answers are right where they are the outcome, and only there, but for a few."""
+    known = (choice.cells != "") & (outcome.cells != "") & (correct.cells != "")
+    is_right = correct.cells[known] == zero_and_one(correct.values)[1]
+    same = (choice.cells[known] == choice.values[0]) == (outcome.cells[known] == outcome.values[0])
+    return abs(float((same == is_right).mean()) - 0.5) > 0.45 if known.any() else False
 
 
 def _matched(

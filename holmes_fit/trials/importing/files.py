@@ -34,6 +34,7 @@ WORKBOOK = "[Content_Types].xml"  # a member that only workbooks have
 SUFFIXES = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".xlsx", ".xlsm", ".parquet", ".gz", ".zip")
 RECORD_KEYS = {"trial_type", "trial_index", "sender", "sender_type"}  # of a record, where others hold lists of records
 PATHS = "a file, several, or a folder"
+JSON = re.compile(rb'[\s\xef\xbb\xbf\xff\xfe\0]*([\[{]|"\[?\{\\")')  # also as a text within a text
 LAST_LINE = re.compile(rb'(?<=[\r\n])("?END OF FILE"?)\s*\Z')  # of files of Gorilla: a single cell
 
 
@@ -245,7 +246,7 @@ def _sheets_of(content: Content, sheet: str | None, findings: Findings) -> Itera
         advice = "Save it again in Excel, as .xlsx or CSV and without a password."
         problems.add(content.file, Quoted("a workbook with a password, or of an old Excel"), "an .xlsx file", advice)
         return
-    elif data[:64].lstrip(b"\xef\xbb\xbf \t\r\n\xff\xfe\0")[:1] in (b"[", b"{"):
+    elif JSON.match(data):
         yield from _read_json(content, findings)
         return
     elif content.found and len(data.split()) and not data.strip().count(b"\n"):
@@ -301,7 +302,8 @@ def _read_json(content: Content, findings: Findings) -> Iterator[Sheet]:
     problems = findings.problems
     try:
         text = content.data.decode(json.detect_encoding(content.data)).lstrip("\ufeff")
-        sequences = list(_sequences(list(_values(text))))
+        values = [inner for value in _values(text) for inner in (_values(value) if isinstance(value, str) else [value])]
+        sequences = list(_sequences(values))
         if not all(check_cells(len(each) * _keys(each), _keys(each), content.file, problems) for each in sequences):
             return
         tables = [table_of([flattened(record) for record in each], content.file, problems) for each in sequences]
