@@ -10,6 +10,7 @@ or average it means, the number stands there for each of them.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -18,8 +19,8 @@ from numpy.typing import NDArray
 
 from holmes_fit.runs.folder import Run
 from paper.statistics import TWO_SIDED_95, Floats, auc, bootstrap_over_units, mean_estimate
-from paper.studies import READINGS, Job, Reading, Sizes, dissected
-from paper.summaries import LENGTH, exposures, table_of, top_level, unit_means
+from paper.studies import READINGS, Job, Reading, Sizes, Study, dissected
+from paper.summaries import LENGTH, Data, exposures, table_of, top_level, unit_means
 from paper.tasks import RUNS, TRIALS
 from paper.words import WORDS
 
@@ -33,6 +34,38 @@ PUBLISHED_TASKS = 6  # one for each seed, the same for all parameter pairs
 BACKWARD = ("recall", "entropy", "clusters", "accuracy")
 FORWARD = ("accuracy", "separation")
 CHANGES = ["task", "metric", "reading", "value", "se", "change", "change_se", "n"]
+
+
+@dataclass(frozen=True)
+class StudyResult:
+    """One study under one reading of the paper."""
+
+    study: Study
+    reading: Reading
+    data: Data
+    summary: pd.DataFrame
+    published: pd.DataFrame
+    comparison: pd.DataFrame
+    headlines: pd.DataFrame
+    further: dict[str, pd.DataFrame]
+
+    def in_one_line(self) -> str:
+        """Return how the study came out."""
+        parts = [f"{self.study}, {self.reading.replace('_', ' ')}:"]
+        if len(self.comparison):
+            within = int((self.comparison["verdict"] == WITHIN).sum())
+            parts.append(f"{within} of {len(self.comparison)} numbers within 3 SE of the published ones;")
+        holding = int((self.headlines["verdict"] == "holds").sum())
+        parts.append(f"{holding} of {len(self.headlines)} headlines hold")
+        return " ".join(parts)
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """Return every table by its name."""
+        several = len(self.data.runs) > 1
+        found = {f"runs_{job}" if several else "runs": runs for job, runs in self.data.runs.items()}
+        found |= {"trials": self.data.trials, "summary": self.summary, "comparison": self.comparison}
+        found |= {"headlines": self.headlines, **self.further}
+        return {name: table for name, table in found.items() if len(table)}
 
 
 def published_table() -> pd.DataFrame:

@@ -11,10 +11,9 @@ from holmes_fit.models.registry import MODELS
 from holmes_fit.reporting.blocks import About, Block, Column, Picture, Section, Table, Text, numbers, texts
 from holmes_fit.reporting.engine import pdf_of
 from holmes_fit.reporting.style import use_style
-from paper.compare import OUTSIDE, reason
+from paper.compare import OUTSIDE, StudyResult, reason
 from paper.figures import FIGURES
 from paper.figures.parts import arrange
-from paper.results import StudyResult
 from paper.studies import FULL, READINGS, STUDIES, WHOLE, Reading, Sizes, Study
 from paper.summaries import picked
 from paper.words import METRICS, NAMES, WORDS, departures

@@ -1,6 +1,5 @@
-"""One study under one reading of the paper: its tables and figures, and the files that hold them."""
+"""Working out one study under one reading of the paper, and the files that hold its tables and figures."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
@@ -9,43 +8,11 @@ from matplotlib.figure import Figure
 from holmes_fit._support.atomic import written_whole
 from holmes_fit.reporting.style import PAGE_WIDTH, use_style
 from holmes_fit.runs.folder import Run
-from paper.compare import WITHIN, check_headlines, compare, published_table
+from paper.compare import StudyResult, check_headlines, compare, published_table
 from paper.figures import FIGURES
 from paper.figures.parts import Example, arrange, example_trees
 from paper.studies import SHARED_TASKS, SHORT, Job, Reading, Sizes, Study
 from paper.summaries import Data, conditioning_tests, load_data, summarise, task_spread
-
-
-@dataclass(frozen=True)
-class StudyResult:
-    """One study under one reading of the paper."""
-
-    study: Study
-    reading: Reading
-    data: Data
-    summary: pd.DataFrame
-    published: pd.DataFrame
-    comparison: pd.DataFrame
-    headlines: pd.DataFrame
-    further: dict[str, pd.DataFrame]
-
-    def in_one_line(self) -> str:
-        """Return how the study came out."""
-        parts = [f"{self.study}, {self.reading.replace('_', ' ')}:"]
-        if len(self.comparison):
-            within = int((self.comparison["verdict"] == WITHIN).sum())
-            parts.append(f"{within} of {len(self.comparison)} numbers within 3 SE of the published ones;")
-        holding = int((self.headlines["verdict"] == "holds").sum())
-        parts.append(f"{holding} of {len(self.headlines)} headlines hold")
-        return " ".join(parts)
-
-    def tables(self) -> dict[str, pd.DataFrame]:
-        """Return every table by its name."""
-        several = len(self.data.runs) > 1
-        found = {f"runs_{job}" if several else "runs": runs for job, runs in self.data.runs.items()}
-        found |= {"trials": self.data.trials, "summary": self.summary, "comparison": self.comparison}
-        found |= {"headlines": self.headlines, **self.further}
-        return {name: table for name, table in found.items() if len(table)}
 
 
 def finish_study(

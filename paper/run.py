@@ -16,9 +16,9 @@ from holmes_fit.models.registry import check_count
 from holmes_fit.runs.folder import open_run
 from holmes_fit.runs.identity import code_digest, code_identity
 from holmes_fit.studies.work import each_done, keep_each
-from paper.compare import difference_table
+from paper.compare import StudyResult, difference_table
 from paper.pdf import report
-from paper.results import StudyResult, finish_study
+from paper.results import finish_study
 from paper.studies import FULL, QUICK, STUDIES, WHOLE, Reading, Sizes, jobs_of, wanted_chunks
 from paper.tasks import run_chunk
 

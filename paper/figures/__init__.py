@@ -1,16 +1,11 @@
 """The figures of every study, in the paper's layout: what arranges each from the study's results, and its height."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
+from paper.compare import StudyResult
 from paper.figures import backward, conditioning, forward, variations
 from paper.figures.parts import Rows
-
-if TYPE_CHECKING:
-    from paper.results import StudyResult
-    from paper.studies import Study
+from paper.studies import Study
 
 FIGURES: dict[Study, dict[str, tuple[Callable[[StudyResult], Rows], float]]] = {  # by name; inches
     "backward": {"compression": (backward.compression, 6.9), "transfer": (backward.transfer, 7.0)},

@@ -1,20 +1,15 @@
 """The figures of backward transfer, in the paper's layout: compression, and one-shot transfer."""
 
-from __future__ import annotations
-
 from functools import partial
-from typing import TYPE_CHECKING
 
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 
 from holmes_fit.reporting.style import INK, NO_OUTCOME, OUTCOME, PALE, RULE
+from paper.compare import StudyResult
 from paper.figures import parts
 from paper.figures.parts import LEVELS, MODEL_COLORS, Panel, Rows
 from paper.summaries import highest_levels, picked, unit_means
-
-if TYPE_CHECKING:
-    from paper.results import StudyResult
 
 N_OBSERVATIONS = 4
 # Of the 2-level task: four observations, then level 2 twice.

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
 from holmes_fit.reporting.style import INK, NO_OUTCOME, OUTCOME
+from paper.compare import StudyResult
 from paper.figures import parts
 from paper.figures.parts import Panel, Rows, label_of
 from paper.statistics import TWO_SIDED_95
 from paper.studies import PAIR
 from paper.summaries import picked
-
-if TYPE_CHECKING:
-    from paper.results import StudyResult
 
 # The paper shows CS+ in blue and CS- in red; here the reinforced cue has the colour that outcomes have everywhere.
 CUES = {"CS+": OUTCOME, "CS-": NO_OUTCOME}

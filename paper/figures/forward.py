@@ -1,10 +1,8 @@
 """The figure of forward transfer to new colours, in the paper's layout."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -12,14 +10,12 @@ from matplotlib.axes import Axes
 from holmes_fit.reporting.style import INK, NO_OUTCOME, OUTCOME, RULE
 from holmes_fit.trials.protocols.catalogue import load_protocol
 from holmes_fit.trials.protocols.designs import ShapeColor
+from paper.compare import StudyResult
 from paper.figures import parts
 from paper.figures.parts import MODEL_COLORS, Panel, Rows, label_of
 from paper.statistics import roc_curve
 from paper.studies import PAIR, SHORT
 from paper.summaries import LENGTH, exposures, picked
-
-if TYPE_CHECKING:
-    from paper.results import StudyResult
 
 # What the colours of the protocol look like.
 PAINT = {"cyan": "#33bbbb", "green": "#339944", "gray": "#999999", "yellow": "#e6c619", "pink": "#f29ebc"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -21,13 +21,11 @@ from holmes_fit.models.registry import MODELS, descriptions
 from holmes_fit.reporting.figures.layout import size_of
 from holmes_fit.reporting.figures.trees import draw_tree, fitting_root, height_of
 from holmes_fit.reporting.style import INK, RULE
+from paper.compare import StudyResult
 from paper.statistics import TWO_SIDED_95
 from paper.studies import PAIR, Job, Reading, effective_reading
 from paper.summaries import picked
 from paper.tasks import run_model
-
-if TYPE_CHECKING:
-    from paper.results import StudyResult
 
 LEVELS = (2, 3, 4, 5)
 _LOOKS = descriptions(MODELS.values())["models"]

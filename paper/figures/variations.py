@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -12,13 +11,11 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from holmes_fit.reporting.style import HOLMES, INK, RULE
+from paper.compare import StudyResult
 from paper.figures import parts
 from paper.figures.parts import LEVELS, Panel, Rows
 from paper.studies import LONG, VARIANTS
 from paper.summaries import LENGTH, highest_levels, sweep_means, top_level, unit_means
-
-if TYPE_CHECKING:
-    from paper.results import StudyResult
 
 AXIS = {"alpha": "α", "omega": "Ω"}
 
