@@ -121,39 +121,23 @@ calibration: env ## Simulate groups and mixtures, and see whether pooling tells 
 
 # Real people are left out unless their file is given: `make likelihoods WEATHER=people.csv`.
 WEATHER ?=
-OF_BENCH = $(if $(WEATHER),--weather "$(WEATHER)") --keep reports/fitting/likelihood
 .PHONY: likelihoods
 likelihoods: env ## Score estimators of the choice likelihood against the references
-	"$(BIN)/python" -m benchmarks.likelihood $(OF_BENCH)
+	"$(BIN)/python" -m benchmarks.likelihood $(if $(WEATHER),--weather "$(WEATHER)")
 
-# Questions that were asked once and are answered are asked again with the code of their time, of which build/ gets a
-# copy. What they keep goes to its reports/.
+# What was asked once and is answered is asked again with the code, the packages and the targets of its time, in a copy
+# of that revision, whose runs/ and reports/ have what comes of it. Each takes an hour or more; stopped, it goes on.
 ANSWERED = e0fce49
-ANSWERED_IN = build/$(ANSWERED)
-AS_ANSWERED = PYTHONSAFEPATH=1 PYTHONPATH=$(ANSWERED_IN) "$(BIN)/python" -m
-.PHONY: decision references searches grid speeds
+.PHONY: decision references searches
+decision: ## Let ways of making a likelihood from few filters compete
+references: ## Make references of the bench of the likelihood that are missing
+searches: ## Set the optimisers beside a dense grid
+decision references searches: build/$(ANSWERED)
+	$(MAKE) -C build/$(ANSWERED) $@
 
-$(ANSWERED_IN):
+build/$(ANSWERED):
 	git clone --quiet --shared . $@
 	git -C $@ checkout --quiet --detach $(ANSWERED)
-
-# Takes about an hour on two cores; stopped, it goes on where it was. The plan and the tables are in
-# reports/fitting/decision.
-decision: env $(ANSWERED_IN) ## Let ways of making a likelihood from few filters compete
-	$(AS_ANSWERED) benchmarks.decision run runs/decision
-
-# Takes two hours or more on one core; stopped, it goes on where it was. What is found is added to what is kept here.
-references: env $(ANSWERED_IN) ## Make the references of the bench of the likelihood that are missing
-	$(AS_ANSWERED) benchmarks.likelihood references $(OF_BENCH)
-
-searches: env $(ANSWERED_IN) ## Set the optimisers beside a dense grid
-	$(AS_ANSWERED) benchmarks.search runs/search
-
-grid: env $(ANSWERED_IN) ## Set recovered parameters beside a dense grid
-	$(AS_ANSWERED) benchmarks.recovery parameters runs/recovery
-
-speeds: env $(ANSWERED_IN) ## Set pooling beside PyMC the plain way
-	$(AS_ANSWERED) benchmarks.pooling --keep runs/speeds
 
 # Some ten minutes on two cores. `make faults FAULTS=--compiled` compiles the kernel anew for every fault in it: an hour.
 faults: env ## Show that the tests notice deliberate faults

@@ -9,7 +9,7 @@ over filters of the product over trials.
 ``scores``      estimators against references
 
 Run with ``python -m benchmarks.likelihood``. Tables are kept in reports/fitting/likelihood, or where ``--keep`` says;
-the references are there, too. How they and the cases were made is in revision e0fce49, which ``make references`` runs.
+the references are there, too. ``make references`` makes them, and has the rules of the cases, in revision e0fce49.
 
 ``--weather`` is the file of real people, who are skipped without it. ``--case`` and ``--estimator``, which can be given
 several times, do some of them; ``--filters`` is how many each set has.
