@@ -159,7 +159,7 @@ def test_what_is_undecided_is_said() -> None:
     assert "columns.trial: no column of whole numbers" in questions(trial=None)
     assert "columns.trial: the numbers in trial repeat within a person" in questions(trial=[1, 2, 3, 4] * 4)
     assert "columns.choice: choice has 4 values (0, 1, 2, 3); every one needs" in questions(choice=[0, 1, 2, 3] * 4)
-    assert "or ratings a threshold such as above = 50" in questions(choice=[0, 30, 50, 100] * 4)
+    assert "ratings can have a threshold, such as above = 50" in questions(choice=[0, 30, 50, 100] * 4)
     assert 'columns.outcome: no column with two values has a name such as "outcome"' in questions(outcome=None)
     assert "features: no column looks like a cue" in questions(tone=None)
     phases = questions(phase=["training"] * 6 + ["test"] * 2 + ["training"] * 6 + ["test"] * 2)

@@ -228,7 +228,7 @@ def _two_valued(
         values = f"{len(_answers(column)):,} values ({listed(_answers(column), 4)})"
         seen = f"{plain(column.name)} has {values}; every one needs the code 0 or 1 under [{role}]"
         if None not in map(number, _answers(column)):
-            seen += ", or ratings a threshold such as above = 50"
+            seen += "; ratings can have a threshold, such as above = 50, or a table [response]"
     if right is None:
         guesses.undecided.append(f"columns.{role}: {seen}")
     return None
