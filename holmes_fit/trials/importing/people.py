@@ -73,10 +73,12 @@ def check_named(sheet: Sheet, findings: Findings) -> None:
 
 def with_what_was_said(trials: pd.DataFrame, sheet: Sheet, form: Format, findings: Findings) -> pd.DataFrame:
     """Carry answers that people gave once, in rows that are no trials, such as their age, to all of their trials."""
+    if form.of_people is None:
+        return trials
     others = sheet.table.drop(index=trials.index)
     carried = []
-    for name in names_of(others) if len(others) and len(trials) else []:
-        if not re.match(form.of_people, name) or (trials[name] != "").any():
+    for name in [name for name in names_of(others) if re.match(form.of_people, name)]:
+        if (trials[name] != "").any():
             continue
         said = others.loc[others[name] != "", ["subject", name]].drop_duplicates().set_index("subject")[name]
         if len(said) and said.index.is_unique:

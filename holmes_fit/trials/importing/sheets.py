@@ -87,7 +87,7 @@ class Format:
     by: tuple[str, ...] = ()  # who chooses by one of these columns takes over from `select`
     # Columns that name the person, in small letters and without signs, the best ones first
     subjects: tuple[tuple[str, ...], ...] = ()
-    of_people: str = "(?!)"  # a pattern of columns that say something about the person, in rows that may be no trials
+    of_people: str | None = None  # a pattern of columns that may say something about the person in rows without a trial
 
 
 def as_text(value: object) -> str:
