@@ -166,16 +166,20 @@ def test_psychopy(tmp_path: Path) -> None:
     ]
 
 
-def test_psychopy_sessions_that_were_broken_off_are_left_aside(tmp_path: Path) -> None:
+def test_psychopy_sessions_that_were_broken_off_and_summaries_are_left_aside(tmp_path: Path) -> None:
     folder = psychopy_folder(tmp_path)
     head = "instruct.started,participant,date,expName,psychopyVersion,frameRate,"
     lay(
         folder,
         {"003_learn.csv": f"{head}\n0.1,003,2024,learn,2022.2.5,60,\n".encode(), "004.csv": f"{head}\n".encode()},
     )
+    summed = b"cue,n,key_resp.rt_mean,key_resp.rt_raw,order\ncircle,1,0.5,0.5,0\n\nextraInfo\nparticipant,001\n"
+    lay(folder, {"001_trials.csv": summed})
     imported = import_files(folder, keep={"loop": "trials_2"})
     assert imported.table["subject"].unique().tolist() == ["001", "002"]
     assert ("left aside, as no loop was begun", 1) in rules(imported, "003_learn.csv")
+    summary = "left aside, as it sums up a loop of PsychoPy, without the order of trials"
+    assert (summary, None) in rules(imported, "001_trials.csv")
     assert ("left aside, as it is a header without rows", None) in rules(imported, "004.csv")
 
 

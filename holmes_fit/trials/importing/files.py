@@ -34,6 +34,7 @@ WORKBOOK = "[Content_Types].xml"  # a member that only workbooks have
 SUFFIXES = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".xlsx", ".xlsm", ".parquet", ".gz", ".zip")
 RECORD_KEYS = {"trial_type", "trial_index", "sender", "sender_type"}  # of a record, where others hold lists of records
 PATHS = "a file, several, or a folder"
+SUMMARY = re.compile(rb"[\r\n]extraInfo[\r\n]")  # above what holds for the whole session
 JSON = re.compile(rb'[\s\xef\xbb\xbf\xff\xfe\0]*([\[{]|"\[?\{\\")')  # also as a text within a text
 LAST_LINE = re.compile(rb'(?<=[\r\n])("?END OF FILE"?)\s*\Z')  # of files of Gorilla: a single cell
 
@@ -251,6 +252,9 @@ def _sheets_of(content: Content, sheet: str | None, findings: Findings) -> Itera
         return
     elif content.found and len(data.split()) and not data.strip().count(b"\n"):
         findings.note(content.file, "left aside, as it is a header without rows")
+        return
+    elif content.found and SUMMARY.search(data):
+        findings.note(content.file, "left aside, as it sums up a loop of PsychoPy, without the order of trials")
         return
     else:
         yield from _pasted(content, _read_text(content, findings), findings)
