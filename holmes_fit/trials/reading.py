@@ -25,7 +25,7 @@ from holmes_fit.trials.row_rules import with_rows_that_count, without_named_peop
 from holmes_fit.trials.rules import apply_rules, outside_window
 from holmes_fit.trials.sequences import sequences_of
 from holmes_fit.trials.structure import check_answers, check_length, number_learners
-from holmes_fit.trials.text_tables import TextTable
+from holmes_fit.trials.text_tables import SHOWN, TextTable
 from holmes_fit.trials.trial_order import TrialOrder, check_trial_order, order_of_trials, trial_numbers
 
 
@@ -246,8 +246,9 @@ def _kept_columns(sheet: Sheet) -> dict[str, object]:
     names = _names_beside(RESERVED, others)
     unnamed = [name for name in others if name not in protocol.required_columns and name not in covariate_names(sheet)]
     if unnamed:
-        listed = ", ".join(plain(names[name]) for name in unnamed)
-        sheet.reading.notes.append(f"Columns that the protocol does not name are kept as they are: {listed}.")
+        listed = ", ".join(plain(names[name]) for name in unnamed[:SHOWN])
+        more = f" and {len(unnamed) - SHOWN:,} more" if len(unnamed) > SHOWN else ""
+        sheet.reading.notes.append(f"Columns that the protocol does not name are kept as they are: {listed}{more}.")
     return {names[name]: pd.array(table.columns[name].cells(), dtype="str") for name in others}
 
 
