@@ -77,7 +77,7 @@ def with_dictionary(text: str) -> str:
 
 
 def _row(table: Table) -> str:
-    rest = [f"`{name}`" for name in table.columns if name not in table.each]
+    rest = [f"`{name}`" for name in table.all_columns if name not in table.each]
     more = [table.more] if table.more else []
     each = ", ".join(f"`{name}`" for name in table.each)
     return f"| `{table.file}` | {each} | {table.about}. Columns: {', '.join([*rest, *more])} |\n"

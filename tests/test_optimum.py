@@ -141,7 +141,7 @@ def test_the_most_probable_point_is_the_most_likely_one_if_it_scores_higher(
 
     monkeypatch.setattr(person, "find_optima", found)
     monkeypatch.setattr(person, "score", scored)
-    fitted = person._fit(task, QUICK)
+    fitted = person.fit(task, QUICK)
     assert fitted.scores["ml"].log_likelihood == max(values.values())
     assert fitted.optima["ml"].point is points["map" if is_higher else "ml"]
     assert fitted.optima["map"].point is points["map"]

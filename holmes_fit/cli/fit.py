@@ -34,6 +34,7 @@ TABLES = ("fits.csv", "models.csv", "trials_fitted.csv", "trees.csv", "search.cs
     "holmes-fit fit pilot.csv --protocol weather_prediction --models flat,holmes,bias --out runs/pilot",
     "holmes-fit fit data/ --protocol protocols/my_task.toml --fix lapse=0.02 --workers 8 --out runs/fixed",
     "holmes-fit fit pilot.csv --protocol shepard --models flat,holmes,my_models.py:Alcove2 --out runs/own",
+    "holmes-fit fit data/ --protocol shepard --by problem --vary alpha,omega --out runs/problems",
     "holmes-fit fit data/ --protocol shepard --dask tcp://lab3:8786 --out runs/shepard",
 )
 def fit(
@@ -45,6 +46,8 @@ def fit(
     *,
     effort: options.Effort,
     fix: options.Fix = None,
+    by: options.By = None,
+    vary: options.Vary = None,
     work: options.Work,
     filters: options.Filters,
     say: Output,
@@ -52,9 +55,9 @@ def fit(
     """Fit every person with every model.
 
     Results go to the folder --out: fits.csv (parameters), models.csv (likelihood and evidence), trials_fitted.csv
-    (predictions, trial by trial), trees.csv, search.csv, failures.csv. Stopped at any moment, the same command goes on
-    where it was. Numbers do not depend on the workers, nor on how often it was stopped. Ends with 3 if someone could
-    not be fitted.
+    (predictions, trial by trial), trees.csv, search.csv, failures.csv, and with --by conditions.csv (evidence of each
+    condition). Stopped at any moment, the same command goes on where it was. Numbers do not depend on the workers, nor
+    on how often it was stopped. Ends with 3 if someone could not be fitted.
     """
     from holmes_fit.fitting.cohort import WorkLost
     from holmes_fit.fitting.summary import model_summary
@@ -69,6 +72,8 @@ def fit(
             out,
             preset=preset,
             fix=options.fixed_values(fix),
+            by=by,
+            vary=options.names_in(vary) or (),
             observer=filters.observer(),
             **asdict(work),
             progress=watcher,
@@ -77,7 +82,7 @@ def fit(
         fits, lost = hf.read_fits(out), str(error)
     summary, failures = model_summary(fits), fits.failures
     say.found(ending(fits, summary), folder=out, label=fits.label, models=rows(summary), failures=rows(failures))
-    say.wrote(*(out / name for name in TABLES), silently=True)
+    say.wrote(*(out / name for name in (*TABLES, *(["conditions.csv"] if by else []))), silently=True)
     if len(failures):
         say.warn(failures_text(failures))
     if lost:
@@ -118,6 +123,7 @@ def ending(fits: Fits, summary: pd.DataFrame) -> Iterator[str]:
     if len(summary):
         yield from _table_lines(summary, evidence_errors(fits.models))
         yield ""
+        yield from _condition_lines(fits.parameters)
         yield from _warning_lines(summary)
         yield from _coin_lines(fits.models)
     if fits.label:
@@ -146,6 +152,17 @@ def _table_lines(summary: pd.DataFrame, errors: Mapping[str, float]) -> Iterator
             f"{row['model']:{width}}  {row['people']:6d}  {medians}  {evidence:>15}  {row['noisy']:5d}"
             f"  {row['at_bound']:10d}"
         )
+
+
+def _condition_lines(parameters: pd.DataFrame) -> Iterator[str]:
+    """Say what the parameters that vary are in each condition."""
+    if "condition" not in parameters:
+        return
+    own = parameters[(parameters["condition"] != "") & parameters["median"].notna()]
+    for (model, name), rows_of in own.groupby(["model", "parameter"], sort=False):
+        medians = rows_of.groupby("condition", sort=False)["median"].median()
+        told = ", ".join(f"{value:.2f} in {plain(str(condition))}" for condition, value in medians.items())
+        yield f"{model}, {name} by condition, median over people: {told}."
 
 
 def _warning_lines(summary: pd.DataFrame) -> Iterator[str]:

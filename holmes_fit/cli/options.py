@@ -65,6 +65,8 @@ Models = Annotated[str, option("NAME,...", "The models; FILE.py:CLASS is one of 
 Participants = Annotated[Path | None, option("FILE", "A CSV with one row a person; joins covariates by subject.")]
 Param = Annotated[list[str] | None, option("NAME=VALUE", "Any other parameter of the model; can be repeated.")]
 Fix = Annotated[list[str] | None, option("NAME=VALUE", "A parameter that is not fitted; can be repeated.")]
+By = Annotated[str | None, option("COLUMN", "The trials' condition, if people's parameters differ between conditions.")]
+Vary = Annotated[str | None, option("NAME,...", "The parameters that do; the others are shared.")]
 Seed = Annotated[int, typer.Option(help="Chooses all draws.")]
 Workers = Annotated[int | None, option("N", "Processes on this machine; all cores by default.")]
 NewFolder = Annotated[Path, option("DIR", "A new folder, or one to go on in after a stop.", show_default=False)]

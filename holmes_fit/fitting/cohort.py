@@ -13,6 +13,7 @@ from typing import Any
 
 from holmes_fit._support.errors import HolmesFitError, InputError, Problems, plain
 from holmes_fit._support.progress import OnProgress, Watched, begun_with, watched
+from holmes_fit.fitting.conditions import fit_conditions
 from holmes_fit.fitting.lattice.task import Task
 from holmes_fit.fitting.person import PersonFit, fit_person
 from holmes_fit.fitting.request import Request, request_fit
@@ -46,6 +47,7 @@ class Fits(RunResults):
     trials = StoredTable("trials_fitted.csv")
     trees = StoredTable("trees.csv")
     search = StoredTable("search.csv")
+    conditions = StoredTable("conditions.csv")
     failures = StoredTable("failures.csv")
 
 
@@ -58,6 +60,8 @@ def fit(
     fix: Mapping[str, float] | None = None,
     seed: int = 0,
     observer: Observer | None = None,
+    by: str | None = None,
+    vary: Sequence[str] = (),
     workers: int | None = None,
     dask: str | None = None,
     progress: Watched = True,
@@ -71,7 +75,7 @@ def fit(
     ----------
     cohort
         The data, from :func:`holmes_fit.read_cohort` or :func:`holmes_fit.simulate`. All learners of a person share
-        one set of parameters.
+        one set of parameters, but for those that ``vary``.
     models
         Names from ``holmes_fit.MODELS``.
     out
@@ -86,6 +90,9 @@ def fit(
         Chooses all draws.
     observer
         How the filters are run.
+    by, vary
+        A column of the trials that says in which condition they are, and the names of the parameters of which each
+        condition of a person has its own. A condition consists of whole learners. What does not vary is shared.
     workers
         Processes on this machine, all usable cores by default.
     dask
@@ -120,7 +127,7 @@ def fit(
     >>> fits.label
     'a first look...'
     """
-    request = request_fit(cohort, models, preset=preset, fix=fix, seed=seed, observer=observer)
+    request = request_fit(cohort, models, preset=preset, fix=fix, seed=seed, observer=observer, by=by, vary=vary)
     check_workers(workers, dask)
     if out is None:
         out = tempfile.mkdtemp(prefix="holmes_fit_")
@@ -224,7 +231,7 @@ def _fit_one(work: tuple[Task, Preset]) -> PersonFit:
     task, preset = work
     if not any(learner.answered.any() for learner in task.learners):
         raise HolmesFitError("all answers are missed")
-    return fit_person(task, preset)
+    return (fit_conditions if task.conditions else fit_person)(task, preset)
 
 
 def _save(run: Run, key: Key, result: PersonFit | Failure) -> None:

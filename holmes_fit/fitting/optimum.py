@@ -5,6 +5,9 @@ All points of a search share their draws. The best of many noisy values is partl
 again on fresh draws, and the winner is scored on yet others: that score is what is reported.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -64,8 +67,14 @@ class Score:
 
 def find_optima(explored: Explored, posterior: Posterior, effort: SearchSettings) -> dict[Goal, Optimum]:
     """Search for the maximum of the likelihood and of the posterior from the best nodes."""
-    profile = _Profile(explored)
-    starts = _best_nodes(explored.task, posterior, effort.starts)
+    return search_from(explored, Solver(explored.task), _best_nodes(explored.task, posterior, effort.starts), effort)
+
+
+def search_from(
+    explored: Explored, solver: Solver, starts: list[NDArray[np.float64]], effort: SearchSettings
+) -> dict[Goal, Optimum]:
+    """Search for both maxima from some positions of the learning parameters."""
+    profile = _Profile(explored, solver)
     searches: dict[Goal, SearchResult] = {}
     for number, goal in enumerate(GOALS):
         share = (effort.evaluations - profile.n_evaluated) // (len(GOALS) - number)
@@ -110,7 +119,7 @@ class Solver:
         self.task = task
         self._axes = task.space.response
         self._nodes = ResponseNodes(task)
-        self._priors = [_prior_curve(axis) for axis in self._axes]
+        self._priors = [prior_curve(axis) for axis in self._axes]
 
     def solve(self, learning: NDArray[np.float64], likelihood: AnswerLikelihood, goal: Goal) -> Point:
         """Return the best point with these learning parameters, which the likelihood is at."""
@@ -128,19 +137,31 @@ class Solver:
             return -value
 
         bounds = [(axis.low, axis.high) for axis in self._axes]
-        start = self._best_node(likelihood, goal)
+        start = self.best_node(likelihood, goal)
         end = minimize(downhill, start, method="L-BFGS-B", bounds=bounds, options={"eps": STEP})
         return Point(learning, np.asarray(end.x), -float(end.fun) + offset)
 
-    def _best_node(self, likelihood: AnswerLikelihood, goal: Goal) -> NDArray[np.float64]:
-        knots, count = self._nodes.knots, len(self._axes)
-        surface = knots.at_nodes(likelihood.on_grid(knots.values)).reshape([axis.nodes for axis in self._axes])
-        for number, axis in enumerate(self._axes if goal == "map" else ()):
-            surface = surface + axis.log_weights.reshape([-1 if i == number else 1 for i in range(count)])
+    def best_node(self, likelihood: AnswerLikelihood, goal: Goal) -> NDArray[np.float64]:
+        """Return the best position of the response parameters on their grid."""
+        surface = with_prior(self.on_nodes(likelihood), self._axes, range(len(self._axes)) if goal == "map" else ())
         return node_position(self._axes, np.unravel_index(np.argmax(surface), surface.shape))
 
+    def on_nodes(self, likelihood: AnswerLikelihood) -> NDArray[np.float64]:
+        """Return the log-likelihood at all nodes of the response parameters."""
+        knots = self._nodes.knots
+        return knots.at_nodes(likelihood.on_grid(knots.values)).reshape([axis.nodes for axis in self._axes])
 
-def _prior_curve(axis: FreeParameter) -> CubicSpline:
+
+def with_prior(
+    surface: NDArray[np.float64], axes: Sequence[FreeParameter], numbers: Iterable[int]
+) -> NDArray[np.float64]:
+    """Return log-likelihoods at the nodes with the log prior of some of the axes."""
+    for number in numbers:
+        surface = surface + axes[number].log_weights.reshape([-1 if i == number else 1 for i in range(len(axes))])
+    return surface
+
+
+def prior_curve(axis: FreeParameter) -> CubicSpline:
     """Return the log prior of a response parameter, as a curve through many points of it."""
     knots = np.linspace(axis.low, axis.high, KNOTS)
     return CubicSpline(knots, axis.log_density(knots))
@@ -149,10 +170,10 @@ def _prior_curve(axis: FreeParameter) -> CubicSpline:
 class _Profile:
     """The likelihood as a function of the learning parameters, response parameters solved; each point computed once."""
 
-    def __init__(self, explored: Explored):
+    def __init__(self, explored: Explored, solver: Solver):
         self.explored = explored
         self.task = explored.task
-        self.solve = Solver(explored.task).solve
+        self.solve = solver.solve
         self.points: dict[bytes, dict[Goal, Point]] = {}
 
     @property

@@ -1,5 +1,6 @@
 """One person fitted with one model: lattice, posterior, best points, predictions, and warnings."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,9 +15,10 @@ from holmes_fit.likelihood.answers import likelihood_of
 from holmes_fit.models.filters.lineage import tree_table
 from holmes_fit.models.registry import LatentCauseModel, baselines
 from holmes_fit.models.tracing import learner_key
-from holmes_fit.runs.knowledge import Marginal
+from holmes_fit.runs.knowledge import JointKnowledge, Knowledge, Marginal
 from holmes_fit.settings.preset import Preset
 from holmes_fit.settings.spaces import FreeParameter
+from holmes_fit.settings.tables import SearchSettings
 
 AT_BOUND = 0.01  # of the distance between the bounds
 ROUNDING = 1e-9
@@ -24,6 +26,7 @@ ENOUGH_REPLICATES = 16  # with fewer, a fit is a first look
 ENOUGH_IF_EXACT = 150  # points of a search that costs next to nothing
 FLOOR = 60.0  # nats below the highest node at which the lattice is cut off: e^-60 of its mass
 GRAIN = 2.0**-10  # nats to which the lattice is rounded, so that it takes little room
+TIED = "tied to "  # how the standing of such a parameter begins
 NO_BETTER = "no better than a coin"  # how the warning begins
 LEAST_VISITS = 0.5  # trials, on average over particles, that a node of a tree must have seen to be shown
 
@@ -37,47 +40,81 @@ class PersonFit:
 
 
 @dataclass(frozen=True)
-class _Fitted:
+class Fitted:
+    """A person, or a condition of one, with one model."""
+
     explored: Explored
     posterior: Posterior
     optima: dict[Goal, Optimum]
     scores: dict[Goal, Score]
 
+    @property
+    def is_map_higher(self) -> bool:
+        """Whether, on the same fresh draws, the MAP has a higher likelihood than what was found as its maximum."""
+        return self.scores["map"].log_likelihood > self.scores["ml"].log_likelihood
+
 
 def fit_person(task: Task, preset: Preset) -> PersonFit:
     """Fit one person with one model."""
-    fitted = _fit(task, preset)
-    trials = _trial_arrays(task, fitted)
+    fitted = fit(task, preset)
+    found = assembled(task, fitted, [(task, fitted)], fitted.posterior, preset)
+    return PersonFit(found.facts | {"parameters": parameter_facts(task, fitted)}, found.arrays | lattice_arrays(fitted))
+
+
+def assembled(
+    task: Task,
+    whole: Fitted,
+    parts: Sequence[tuple[Task, Fitted]],
+    known: Knowledge | JointKnowledge,
+    preset: Preset,
+) -> PersonFit:
+    """Return what is kept of a person, but for parameters and lattice; ``parts`` are that person, or the conditions."""
+    by_part = [trial_arrays(*part) for part in parts]
+    trials = {name: np.concatenate([each[name] for each in by_part]) for name in by_part[0]}
     facts = {
-        **_data_facts(task),
-        **_model_facts(task, fitted),
-        "hit_rate": _hit_rate(task, trials),
-        "parameters": _parameter_facts(task, fitted),
+        **data_facts(task),
+        **model_facts(task, whole),
+        "hit_rate": hit_rate(task, trials),
         "search": [  # where the search from each start ended: whether they agree
             {"goal": goal, "start": number, "value": end.value, **natural(task.space.learning, end.position)}
-            for goal, optimum in fitted.optima.items()
+            for goal, optimum in whole.optima.items()
             for number, end in enumerate(optimum.ends)
         ],
-        "warnings": _warnings(task, fitted, preset),
+        "warnings": warnings_of(task, whole, preset),
     }
     # Posterior draws depend on the seed, the person and the model alone.
     name = f"{task.learners[0].subject}\0{task.space.model.name}".encode()
-    draws = fitted.posterior.draw(preset.posterior.draws, np.random.default_rng([task.seed, *name]))
-    return PersonFit(facts, {"draws": draws, **_lattice_arrays(fitted), **trials, **_tree_arrays(task, fitted)})
+    draws = known.draw(preset.posterior.draws, np.random.default_rng([task.seed, *name]))
+    return PersonFit(facts, {"draws": draws, **trials, **_tree_arrays(parts)})
 
 
-def _fit(task: Task, preset: Preset) -> _Fitted:
+def fit(task: Task, preset: Preset) -> Fitted:
+    """Return lattice, posterior and best points of one person with one model."""
     explored = explore(task, preset.likelihood.replicates)
     posterior = posterior_of(explored)
-    evaluations = preset.search.evaluations if task.is_noisy else max(ENOUGH_IF_EXACT, preset.search.evaluations)
-    optima = find_optima(explored, posterior, preset.search.model_copy(update={"evaluations": evaluations}))
+    optima = find_optima(explored, posterior, effort_of(task, preset))
     scores: dict[Goal, Score] = {goal: score(explored, optimum.point) for goal, optimum in optima.items()}
-    if scores["map"].log_likelihood > scores["ml"].log_likelihood:  # on the same fresh draws: then it is the higher one
-        optima["ml"], scores["ml"] = replace(optima["ml"], point=optima["map"].point), scores["map"]
-    return _Fitted(explored, posterior, optima, scores)
+    fitted = Fitted(explored, posterior, optima, scores)
+    return with_map(fitted) if fitted.is_map_higher else fitted
 
 
-def _data_facts(task: Task) -> dict[str, Any]:
+def effort_of(task: Task, preset: Preset, dimensions: float = 1.0) -> SearchSettings:
+    """Return how much is searched: more where it is exact, and where noise meets so many times more dimensions."""
+    own = preset.search.evaluations
+    return preset.search.model_copy(
+        update={"evaluations": int(own * dimensions) if task.is_noisy else max(ENOUGH_IF_EXACT, own)}
+    )
+
+
+def with_map(fitted: Fitted) -> Fitted:
+    """Take the MAP for the maximum of the likelihood, too."""
+    optima, scores = fitted.optima, fitted.scores
+    at_map = replace(optima["ml"], point=optima["map"].point)
+    return replace(fitted, optima=optima | {"ml": at_map}, scores=scores | {"ml": scores["map"]})
+
+
+def data_facts(task: Task) -> dict[str, Any]:
+    """Return whose trials these are, and how many."""
     return {
         "subject": task.learners[0].subject,
         "model": task.space.model.name,
@@ -87,7 +124,8 @@ def _data_facts(task: Task) -> dict[str, Any]:
     }
 
 
-def _model_facts(task: Task, fitted: _Fitted) -> dict[str, Any]:
+def model_facts(task: Task, fitted: Fitted) -> dict[str, Any]:
+    """Return how well the model explains them."""
     best, likeliest, posterior = fitted.scores["ml"], fitted.scores["map"], fitted.posterior
     return {
         "replicates": fitted.explored.replicates,
@@ -110,7 +148,7 @@ def _model_facts(task: Task, fitted: _Fitted) -> dict[str, Any]:
     }
 
 
-def _parameter_facts(task: Task, fitted: _Fitted) -> list[dict[str, Any]]:
+def parameter_facts(task: Task, fitted: Fitted) -> list[dict[str, Any]]:
     """Return one entry a parameter, free or not, in the order of the model and then the response rule."""
     space = task.space
     free = {axis.name: (number, axis) for number, axis in enumerate(space.free)}
@@ -124,7 +162,7 @@ def _parameter_facts(task: Task, fitted: _Fitted) -> list[dict[str, Any]]:
         entry: dict[str, Any] = {"name": name, "ml": at["ml"][name], "map": at["map"][name]}
         if source in free:
             number, axis = free[source]
-            standing = "free" if source == name else f"tied to {source}"
+            standing = "free" if source == name else f"{TIED}{source}"
             entry |= {"standing": standing, **_posterior_facts(fitted.posterior, number, axis)}
             entry["at_bound"] = _at_bound(axis, at["ml"][name])
         else:
@@ -151,7 +189,8 @@ def _at_bound(axis: FreeParameter, value: float) -> str:
     return "low" if share < margin else "high" if share > 1 - margin else ""
 
 
-def _warnings(task: Task, fitted: _Fitted, preset: Preset) -> list[str]:
+def warnings_of(task: Task, fitted: Fitted, preset: Preset) -> list[str]:
+    """Return what must be read first."""
     found = []
     limit, error = preset.likelihood.largest_error, fitted.posterior.log_evidence_error
     if task.is_noisy and fitted.explored.replicates < ENOUGH_REPLICATES:
@@ -173,7 +212,7 @@ def _warnings(task: Task, fitted: _Fitted, preset: Preset) -> list[str]:
     return found
 
 
-def _lattice_arrays(fitted: _Fitted) -> dict[str, NDArray[Any]]:
+def lattice_arrays(fitted: Fitted) -> dict[str, NDArray[Any]]:
     """Return the lattice for maps and group models: positions along each axis, and log-likelihoods at the nodes."""
     posterior = fitted.posterior
     sets = posterior.of_sets
@@ -192,7 +231,7 @@ def rounded(log_likelihood: NDArray[np.float64]) -> NDArray[np.float32]:
     return (np.round(kept / GRAIN) * GRAIN).astype(np.float32)
 
 
-def _trial_arrays(task: Task, fitted: _Fitted) -> dict[str, NDArray[Any]]:
+def trial_arrays(task: Task, fitted: Fitted) -> dict[str, NDArray[Any]]:
     """Return predictions for every trial of the person at the MAP, learner after learner.
 
     They are made from the choices before that trial. Log probabilities of the choices add up to the log-likelihood at
@@ -208,26 +247,27 @@ def _trial_arrays(task: Task, fitted: _Fitted) -> dict[str, NDArray[Any]]:
     }
 
 
-def _hit_rate(task: Task, trials: dict[str, NDArray[Any]]) -> float:
+def hit_rate(task: Task, trials: dict[str, NDArray[Any]]) -> float:
     """Return how near expected answers come to those that were given."""
     answers = np.concatenate([learner.choices for learner in task.learners])
     given = np.concatenate([learner.answered for learner in task.learners])
     return task.space.answers.hit_rate(answers[given], trials["p_choice"][given])
 
 
-def _tree_arrays(task: Task, fitted: _Fitted) -> dict[str, NDArray[Any]]:
+def _tree_arrays(parts: Sequence[tuple[Task, Fitted]]) -> dict[str, NDArray[Any]]:
     """Return the tree of each learner's best replicate at the MAP: a row a node, the learner's number first."""
-    model = task.space.model
-    if not isinstance(model, LatentCauseModel):
-        return {}
-    point, best = fitted.optima["map"].point, fitted.scores["map"]
-    values = task.space.model_values(natural(task.space.learning, point.learning))
-    replicates = likelihood_of(best.traces, response=task.space.answers).best_replicates(task.rule(point.response))
-    tables = []
-    for number, (learner, replicate) in enumerate(zip(task.learners, replicates, strict=True)):
-        key = learner_key(learner, task.seed)
-        _, history = model.history(learner.observations, values, task.observer, key, SCORE + replicate)
-        table = tree_table(history, learner.observations)
-        table = table[table["visits"] >= LEAST_VISITS]
-        tables.append(np.column_stack([np.full(len(table), number), table.to_numpy(dtype=np.float64)]))
+    tables: list[NDArray[np.float64]] = []
+    for task, fitted in parts:
+        model = task.space.model
+        if not isinstance(model, LatentCauseModel):
+            return {}
+        point, best = fitted.optima["map"].point, fitted.scores["map"]
+        values = task.space.model_values(natural(task.space.learning, point.learning))
+        replicates = likelihood_of(best.traces, response=task.space.answers).best_replicates(task.rule(point.response))
+        for learner, replicate in zip(task.learners, replicates, strict=True):
+            key = learner_key(learner, task.seed)
+            _, history = model.history(learner.observations, values, task.observer, key, SCORE + replicate)
+            table = tree_table(history, learner.observations)
+            table = table[table["visits"] >= LEAST_VISITS]
+            tables.append(np.column_stack([np.full(len(table), len(tables)), table.to_numpy(dtype=np.float64)]))
     return {"tree": np.vstack(tables)}

@@ -11,6 +11,7 @@ from os import PathLike
 from pathlib import Path
 
 from holmes_fit._support.errors import Problems, Quoted, check_kind, nearest
+from holmes_fit.fitting.division import check_conditions
 from holmes_fit.fitting.lattice.task import Task
 from holmes_fit.fitting.person import ENOUGH_REPLICATES
 from holmes_fit.models.own import files_of
@@ -25,6 +26,8 @@ from holmes_fit.settings.preset import Preset, load_preset, with_fixed
 from holmes_fit.settings.spaces import Space
 from holmes_fit.trials.cohorts import Cohort, Learner
 
+_InOrder = tuple[list[tuple[int, str]], str]
+
 FIRST_LOOK = "a first look: few replicates. Do not report these numbers; fit with the default preset for that."
 
 
@@ -38,17 +41,25 @@ class Request:
     preset: Preset  # its settings, with what was fixed on top
     observer: Observer  # how the filters are run
     seed: int  # chooses all draws
+    by: str = ""  # the column that has the condition of a trial, if parameters differ between conditions
+    vary: tuple[str, ...] = ()  # which ones do
 
     @cached_property
     def people(self) -> dict[str, tuple[Learner, ...]]:
-        """The learners of each person, in the order of their names and restarts, whatever the order in the file."""
+        """The learners of each person, by condition, name and restart, whatever the order in the file."""
         found: dict[str, list[Learner]] = {}
         for learner in self.cohort.learners:
             found.setdefault(learner.subject, []).append(learner)
         return {
-            subject: tuple(sorted(found[subject], key=lambda learner: _as_people_count(learner.restart)))
-            for subject in sorted(found, key=_as_people_count)
+            subject: tuple(sorted(found[subject], key=self._place)) for subject in sorted(found, key=_as_people_count)
         }
+
+    def _place(self, learner: Learner) -> tuple[_InOrder, _InOrder]:
+        return _as_people_count(self.condition_of(learner)), _as_people_count(learner.restart)
+
+    def condition_of(self, learner: Learner) -> str:
+        """Return the condition that a learner is in; none, if there are no conditions."""
+        return str(self.cohort.trials[self.by].iloc[learner.rows[0]]) if self.by else ""
 
     @property
     def keys(self) -> Iterator[Key]:
@@ -58,7 +69,9 @@ class Request:
     def task(self, key: Key) -> Task:
         """Return one piece of work. It holds that person's trials and no others."""
         model, subject = key
-        return Task(self.people[subject], self.spaces[model], self.observer, self.seed, self.preset.likelihood.kind)
+        learners, kind = self.people[subject], self.preset.likelihood.kind
+        conditions = tuple(self.condition_of(each) for each in learners) if self.by else ()
+        return Task(learners, self.spaces[model], self.observer, self.seed, kind, conditions, self.vary)
 
     @property
     def response(self) -> Response:
@@ -91,6 +104,7 @@ class Request:
             "seed": self.seed,
             "observer": asdict(self.observer),
             **({"model_files": files} if (files := files_of(model.name for model in self.models)) else {}),
+            **({"by": self.by, "vary": list(self.vary)} if self.by else {}),
             **code_identity(),
         }
 
@@ -103,6 +117,8 @@ def request_fit(
     fix: Mapping[str, float] | None = None,
     seed: int = 0,
     observer: Observer | None = None,
+    by: str | None = None,
+    vary: Sequence[str] = (),
 ) -> Request:
     """Check what is asked for. The parameters are those of :func:`holmes_fit.fit`."""
     problems = Problems()
@@ -122,7 +138,8 @@ def request_fit(
     if fix:
         settings = with_fixed(settings, fix, chosen, response)
     spaces = {model.name: settings.space(model, response) for model in chosen}
-    return Request(cohort, chosen, spaces, settings, observer or Observer(), int(seed))
+    varied = check_conditions(cohort, by, vary, spaces)
+    return Request(cohort, chosen, spaces, settings, observer or Observer(), int(seed), by or "", varied)
 
 
 def _models(names: Sequence[str], problems: Problems) -> tuple[Model, ...]:
@@ -137,7 +154,7 @@ def _models(names: Sequence[str], problems: Problems) -> tuple[Model, ...]:
     return tuple(MODELS[name] for name in listed if isinstance(name, str) and name in MODELS)
 
 
-def _as_people_count(name: str) -> tuple[list[tuple[int, str]], str]:
+def _as_people_count(name: str) -> _InOrder:
     """Return a key that sorts s2 before s10."""
     parts = [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name) if part]
     return parts, name

@@ -16,6 +16,7 @@ from holmes_fit.models.registry import find_model
 from holmes_fit.runs import schema
 from holmes_fit.runs.folder import Run
 from holmes_fit.runs.records import Record
+from holmes_fit.settings.spaces import joint_space
 from holmes_fit.trials.protocols.schema import Protocol
 
 TREES = schema.of("trees.csv").columns
@@ -46,9 +47,12 @@ def write_tables(request: Request, run: Run) -> None:
 
 
 def _columns(request: Request) -> dict[str, tuple[str, ...]]:
-    searched = dict.fromkeys(axis.name for model in request.models for axis in request.spaces[model.name].learning)
+    names = tuple(dict.fromkeys(request.condition_of(each) for own in request.people.values() for each in own))
+    spaces = [joint_space(request.spaces[model.name], request.vary, names) for model in request.models]
+    searched = dict.fromkeys(axis.name for space in spaces for axis in space.learning)
+    whole = ("fits.csv", "models.csv", "trials_fitted.csv", "failures.csv", *(["conditions.csv"] if request.by else []))
     return {
-        **{name: schema.of(name).columns for name in ("fits.csv", "models.csv", "trials_fitted.csv", "failures.csv")},
+        **{name: schema.of(name).all_columns if request.by else schema.of(name).columns for name in whole},
         "trees.csv": (*TREES, *cue_names(request.cohort.protocol)),
         "search.csv": (*schema.of("search.csv").columns, *searched),
     }
@@ -78,6 +82,8 @@ def _rows_by_table(record: Record, request: Request) -> Iterator[tuple[str, Rows
     yield "fits.csv", [{**who, **entry, "parameter": entry["name"], **about} for entry in facts["parameters"]]
     is_exact = not find_model(model).uses_particles
     yield "models.csv", [{**who, **facts, **_criteria(facts, is_exact), "warning": warning}]
+    if request.by:
+        yield "conditions.csv", [{**who, **each} for each in facts["conditions"]]
     yield "trials_fitted.csv", _trial_rows(who, record, request)
     if "tree" in record.arrays:
         yield "trees.csv", _tree_rows(who, record, request)

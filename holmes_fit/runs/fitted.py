@@ -21,7 +21,7 @@ from holmes_fit.runs.knowledge import PeopleDraws
 from holmes_fit.runs.manifest import MANIFEST
 from holmes_fit.runs.records import Record
 from holmes_fit.settings.preset import Preset
-from holmes_fit.settings.spaces import Space
+from holmes_fit.settings.spaces import Space, joint_space
 from holmes_fit.trials.cohorts import Cohort
 from holmes_fit.trials.protocols.kept import kept_form
 from holmes_fit.trials.protocols.schema import Protocol
@@ -88,6 +88,21 @@ class FittedRun:
         """Return what was searched when a model was fitted."""
         return self.preset.space(self.model(model), response_of(self.protocol))
 
+    @property
+    def by(self) -> str:
+        """The column of the conditions between which parameters differ; empty if there are none."""
+        return str(self._identity.get("by", ""))
+
+    @property
+    def vary(self) -> tuple[str, ...]:
+        """The parameters that differ between them."""
+        return tuple(str(name) for name in self._identity.get("vary", ()))
+
+    def conditions(self, model: str) -> tuple[str, ...]:
+        """Return the conditions, in the order of the records of a model; none if nothing differs."""
+        facts: list[Any] = [record.facts for record in _successes(self.records(model)).values()] if self.by else []
+        return tuple(each["condition"] for each in facts[0]["conditions"]) if facts else ()
+
     def averaged(self, model: str) -> int:
         """Return how many filters a person averages: 1, except for averaged observers."""
         likelihood = self.preset.likelihood
@@ -107,7 +122,8 @@ class FittedRun:
         found = {name: record.arrays["draws"] for name, record in _successes(self.records(model)).items()}
         if not found:
             return PeopleDraws((), (), np.empty((0, 0, 0)))
-        names = tuple(axis.name for axis in self.space(model).free)
+        space = joint_space(self.space(model), self.vary, self.conditions(model))
+        names = tuple(axis.name for axis in space.free)
         return PeopleDraws(tuple(found), names, np.stack(list(found.values())))
 
     def fits(self, model: str, leave_out: Collection[str] = ()) -> dict[str, Record]:

@@ -7,13 +7,14 @@ that the variance within the cells is a part of every SD, and SDs can be divided
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import logsumexp
 
 from holmes_fit.settings.spaces import FreeParameter
 
@@ -100,6 +101,70 @@ class Knowledge:
             return np.empty((n, 0))
         cells = np.unravel_index(rng.choice(self.mass.size, size=n, p=self.mass.ravel()), self.mass.shape)
         return within_cells(self.axes, np.column_stack(cells), rng)
+
+
+@dataclass(frozen=True)
+class JointKnowledge:
+    """What is known of one person's parameters, of which some differ between conditions.
+
+    Given those that are shared, conditions are independent, so that no lattice over the parameters of all is needed:
+    ``p(data) = sum_s p(s) prod_c sum_v p(v) L_c(v, s)``, exact on the nodes.
+    """
+
+    axes: tuple[FreeParameter, ...]  # of the lattice of one condition
+    varied: tuple[int, ...]  # the numbers of those that differ
+    within: Floats  # conditions x varied nodes x shared nodes: mass of varied nodes given shared ones
+    shared: Floats  # mass of shared nodes
+    log_evidence: float
+
+    @classmethod
+    def of(
+        cls, axes: tuple[FreeParameter, ...], varied: tuple[int, ...], log_likelihood: Sequence[Floats]
+    ) -> JointKnowledge:
+        """Return it under the fitting prior, from the log-likelihoods of the conditions at the nodes."""
+        order = [*varied, *(number for number in range(len(axes)) if number not in varied)]
+        prior, shared = _log_prior([axes[i] for i in varied]), _log_prior([axes[i] for i in order[len(varied) :]])
+        joint = [np.transpose(each, order).reshape(len(prior), len(shared)) + prior[:, None] for each in log_likelihood]
+        over_varied = [logsumexp(each, axis=0) for each in joint]
+        total = np.sum(over_varied, axis=0) + shared
+        within = np.stack([np.exp(each - over) for each, over in zip(joint, over_varied, strict=True)])
+        log_evidence = float(logsumexp(total))
+        return cls(axes, varied, within, np.exp(total - log_evidence), log_evidence)
+
+    def condition(self, number: int) -> Knowledge:
+        """Return what is known of the parameters of one condition, those that are shared included."""
+        order = [*self.varied, *(axis for axis in range(len(self.axes)) if axis not in self.varied)]
+        mass = (self.within[number] * self.shared).reshape([self.axes[axis].nodes for axis in order])
+        return Knowledge(self.axes, np.transpose(mass, np.argsort(order)))
+
+    def draw(self, n: int, rng: np.random.Generator) -> Floats:
+        """Return draws x parameters, natural values: for each axis that of all, or one for each condition."""
+        if not self.axes:
+            return np.empty((n, 0))
+        chosen = rng.choice(len(self.shared), size=n, p=self.shared / self.shared.sum())
+        below = np.cumsum(self.within[:, :, chosen], axis=1)  # conditions x varied nodes x draws
+        cells = np.argmax(below > rng.random((len(below), 1, n)) * below[:, -1:], axis=1)
+        shared = [axis for axis in range(len(self.axes)) if axis not in self.varied]
+        at = self._by_axis(shared, chosen)
+        of_conditions = [self._by_axis(self.varied, own) for own in cells]
+        columns = [
+            (axis, own[number])
+            for number, axis in enumerate(self.axes)
+            for own in ([at] if number in at else of_conditions)
+        ]
+        return within_cells(tuple(axis for axis, _ in columns), np.column_stack([own for _, own in columns]), rng)
+
+    def _by_axis(self, numbers: Sequence[int], nodes: NDArray[np.intp]) -> dict[int, NDArray[np.intp]]:
+        """Return the places along some axes of nodes that are numbered over all combinations of them."""
+        shape = [self.axes[number].nodes for number in numbers]
+        return dict(zip(numbers, np.unravel_index(nodes, shape), strict=True)) if shape else {}
+
+
+def _log_prior(axes: Sequence[FreeParameter]) -> Floats:
+    total = np.zeros(1)
+    for axis in axes:
+        total = np.add.outer(total, axis.log_weights).ravel()
+    return total
 
 
 def within_cells(axes: tuple[FreeParameter, ...], cells: NDArray[np.intp], rng: np.random.Generator) -> Floats:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 TEXT = "text"
+OPTIONAL = "?"  # stands behind the name of a column that only some runs have
 ENDS = ("_lower", "_upper")  # of the interval of a number that is explained
 
 
@@ -28,6 +29,7 @@ class Column(NamedTuple):
     name: str
     kind: str  # "text", "whole" or "number", or "truth" for True and False; any but text may be missing
     meaning: str
+    optional: bool = False  # only in runs that have a use for it
 
 
 class Table(NamedTuple):
@@ -42,6 +44,11 @@ class Table(NamedTuple):
 
     @property
     def columns(self) -> tuple[str, ...]:
+        return tuple(field.name for field in self.fields if not field.optional)
+
+    @property
+    def all_columns(self) -> tuple[str, ...]:
+        """The columns with those that only some runs have."""
         return tuple(field.name for field in self.fields)
 
     @property
@@ -73,8 +80,11 @@ def tables() -> Mapping[str, Table]:
 
 
 def _column(name: str, own: Mapping[str, str], common: Mapping[str, Column]) -> Column:
+    if name.endswith(OPTIONAL):
+        return _column(name.removesuffix(OPTIONAL), own, common)._replace(optional=True)
     if name in own:
-        return Column(name, *own[name].split(": ", 1))
+        kind, meaning = own[name].split(": ", 1)
+        return Column(name, kind, meaning)
     if name.removesuffix(ENDS[0]).removesuffix(ENDS[1]) in own:
         return Column(name, "number", f"{'lower' if name.endswith(ENDS[0]) else 'upper'} end of its 95% interval")
     return common[name]
@@ -111,15 +121,16 @@ def ordered(file: str, table: pd.DataFrame) -> pd.DataFrame:
     schema = of(file)
     missing, unknown = (
         [name for name in one if name not in other]
-        for one, other in ((schema.columns, table.columns), (table.columns, schema.columns))
+        for one, other in ((schema.columns, table.columns), (table.columns, schema.all_columns))
     )
     if missing or (unknown and not schema.more):
         raise ValueError(f"{file} lacks columns {missing}, and has others {unknown}")
-    for field in schema.fields:
+    present = [field for field in schema.fields if field.name in table]
+    for field in present:
         if field.kind != TEXT and not pd.api.types.is_numeric_dtype(table[field.name]):
             values = table[field.name]
             try:
                 pd.to_numeric(values[values.notna() & (values != "")])
             except (TypeError, ValueError) as error:
                 raise ValueError(f"{file} has something else than numbers in its column {field.name}") from error
-    return table[[*schema.columns, *unknown]]
+    return table[[*(field.name for field in present), *unknown]]

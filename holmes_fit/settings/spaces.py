@@ -1,7 +1,7 @@
 """What is searched when a model is fitted: its free parameters with their bounds, priors and lattices, and the rest."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -120,3 +120,36 @@ class Space:
     def _complete(self, parameters: tuple[Parameter, ...], free: Mapping[str, float]) -> dict[str, float]:
         known = {**self.fixed, **free}
         return {parameter.name: float(known[self.tied.get(parameter.name, parameter.name)]) for parameter in parameters}
+
+
+@dataclass(frozen=True)
+class JointSpace(Space):
+    """The parameters of one model in several conditions: those that vary have an axis for each, ``alpha[drug]``."""
+
+    def __post_init__(self) -> None:
+        """Nothing is fixed or tied here that the space of a condition has not checked."""
+
+
+def joint_space(space: Space, vary: Collection[str], conditions: Sequence[str]) -> JointSpace:
+    """Return the axes of all conditions together, in the order of the parameters."""
+    learning, response = (
+        tuple(
+            replace(axis, parameter=replace(axis.parameter, name=named(axis.name, condition)))
+            for axis in axes
+            for condition in (conditions if axis.name in vary else ("",))
+        )
+        for axes in (space.learning, space.response)
+    )
+    return JointSpace(space.model, learning, response, {}, {}, space.answers)
+
+
+def named(parameter: str, condition: str) -> str:
+    """Return the name of a parameter in a condition; that of all conditions has no condition."""
+    return f"{parameter}[{condition}]" if condition else parameter
+
+
+def places(axes: Sequence[FreeParameter], vary: Collection[str], count: int) -> list[NDArray[np.intp]]:
+    """Return, for each of so many conditions, which of the joint axes are its own."""
+    widths = [count if axis.name in vary else 1 for axis in axes]
+    first = np.cumsum([0, *widths])[:-1]
+    return [first + np.where(np.array(widths) > 1, number, 0).astype(np.intp) for number in range(count)]

@@ -29,7 +29,12 @@ class Posterior(Knowledge):
         float  # half the difference of the log evidence between the two interleaved halves of the first nodes
     )
     coarse: tuple[NDArray[np.intp], ...]  # by axis, the nodes at which ``of_sets`` is kept
-    of_sets: NDArray[np.float64]  # without each share of the filters, shares x coarse nodes; none if they are exact
+    whole_sets: tuple[NDArray[np.float64], ...]  # without each share of the filters, at all nodes; none if exact
+
+    @property
+    def of_sets(self) -> NDArray[np.float64]:
+        """Without each share of the filters, shares x coarse nodes; none if they are exact."""
+        return np.array([each[np.ix_(*self.coarse)] for each in self.whole_sets])
 
 
 def posterior_of(explored: Explored, with_error: bool = True) -> Posterior:
@@ -51,7 +56,7 @@ def posterior_of(explored: Explored, with_error: bool = True) -> Posterior:
         log_evidence_bias=bias,
         lattice_error=_lattice_error(explored, log_prior),
         coarse=coarse,
-        of_sets=np.array([each[np.ix_(*coarse)] for each in of_sets]),
+        whole_sets=tuple(of_sets),
     )
 
 

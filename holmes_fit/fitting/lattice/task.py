@@ -25,11 +25,14 @@ A_NODE = 1 << 12
 class Task:
     """One person and one model."""
 
-    learners: tuple[Learner, ...]  # all learners of the person; they share one set of parameters
+    learners: tuple[Learner, ...]  # all learners of the person
     space: Space  # the model, and what is free, fixed and tied
     observer: Observer = field(default_factory=Observer)  # how the likelihood is computed
     seed: int = 0
     kind: Kind = "marginal"
+    # The condition of each learner, and the parameters of which each condition has its own; none if all are shared
+    conditions: tuple[str, ...] = ()
+    vary: tuple[str, ...] = ()
 
     @property
     def n_trials(self) -> int:

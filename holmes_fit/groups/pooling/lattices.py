@@ -11,7 +11,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from holmes_fit._support.errors import Problems, Quoted, shown
+from holmes_fit._support.errors import InputError, Problem, Problems, Quoted, plain, shown
 from holmes_fit.runs.fitted import FittedRun
 from holmes_fit.runs.folder import Run
 from holmes_fit.runs.knowledge import Marginal
@@ -101,6 +101,11 @@ class Lattices:
 def load_lattices(run: Run, model: str, leave_out: Collection[str] = ()) -> Lattices:
     """Return the lattices of everyone under one model, but of those who are left out."""
     fitted = FittedRun(run)
+    if fitted.by:
+        seen = f"parameters that differ by {fitted.by}"
+        raise InputError(
+            [Problem(f"run {plain(str(run.root), 200)}", Quoted(seen), "people with one set of parameters")]
+        )
     records = fitted.fits(model, leave_out)
     axes = fitted.space(model).free
     all_facts: list[Any] = [record.facts for record in records.values()]
