@@ -183,8 +183,9 @@ def fit_conditions(task: Task, preset: Preset) -> PersonFit:
         whole, parts = with_map(whole), [with_map(part) for part in parts]
     found = assembled(joint, whole, list(zip(joint.parts, parts, strict=True)), known, preset)
     lattices = [lattice_arrays(part) for part in parts]
-    stacked = {"log_likelihood": 0, "of_sets": min(1, parts[0].posterior.of_sets.ndim - 1)}  # by set, then by condition
-    arrays = lattices[0] | {name: np.stack([each[name] for each in lattices], at) for name, at in stacked.items()}
+    arrays = lattices[0] | {"log_likelihood": np.stack([each["log_likelihood"] for each in lattices])}
+    if task.is_noisy:
+        arrays["of_sets"] = np.stack([each["of_sets"] for each in lattices], axis=1)  # by set, then by condition
     own = {"parameters": _parameters(joint, parts), "conditions": _conditions(joint, posteriors, parts)}
     return PersonFit(found.facts | own, found.arrays | arrays)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -17,11 +17,13 @@ from scipy.special import expit, softmax
 from holmes_fit.groups.pooling.compiled import Grid, People, Scaled
 from holmes_fit.groups.pooling.draws import Designs, GroupDraws
 from holmes_fit.groups.pooling.lattices import Lattices, MergedLattices, merge
-from holmes_fit.groups.pooling.native import Memory, value_and_slopes
+from holmes_fit.groups.pooling.native import Memory, for_nutpie, value_and_slopes
 from holmes_fit.groups.pooling.priors import GroupPrior, scaled
 from holmes_fit.trials.summaries import EVERYONE
 
 if TYPE_CHECKING:
+    from nutpie.compile_pymc import CompiledPyMCModel
+
     from holmes_fit.groups.pooling.covariates import Design
 
 
@@ -116,13 +118,17 @@ class Density:
         """Return the log-density, up to a constant, and its slopes."""
         return value_and_slopes(self._memory, point)
 
-    def new_memory(self) -> Memory:
-        """Return all of it where compiled code finds it, no steps made yet."""
+    def for_nutpie(self, begin: Callable[[int], NDArray[np.float64]]) -> tuple[CompiledPyMCModel, Memory]:
+        """Return a model of nutpie's whose draws are points of the density, and what counts its steps."""
+        memory = self._new_memory()
+        return for_nutpie(memory, begin, len(self.middle)), memory
+
+    def _new_memory(self) -> Memory:
         return Memory(self._grid, self._prior, self._people)
 
     @cached_property
     def _memory(self) -> Memory:
-        return self.new_memory()
+        return self._new_memory()
 
     @cached_property
     def digest(self) -> str:

@@ -80,6 +80,15 @@ def merged_weights(axis: MergedAxis, mean: NDArray[np.float64], spread: NDArray[
     return np.add.reduceat(weights, np.arange(0, axis.axis.nodes, axis.together), axis=1)
 
 
+def axis_weights(
+    axis: FreeParameter | MergedAxis | CoarseAxis, mean: NDArray[np.float64], spread: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return draws x nodes, or merged cells: a normal density, made to sum to 1 over them."""
+    if isinstance(axis, MergedAxis):
+        return merged_weights(axis, mean, spread)
+    return node_weights(axis.positions, mean, spread)
+
+
 Designs = Mapping[int, NDArray[np.float64]]  # by the number of the parameter, people x columns
 
 
@@ -111,16 +120,13 @@ class People:
     def _weights(
         self, axis: FreeParameter | MergedAxis | CoarseAxis, number: int, row: NDArray[np.float64] | None
     ) -> NDArray[np.float64]:
-        mean, spread = self.draws.mean_at(number, row), self.draws.spread[:, number]
-        if isinstance(axis, MergedAxis):
-            return merged_weights(axis, mean, spread)
-        return node_weights(axis.positions, mean, spread)
+        return axis_weights(axis, self.draws.mean_at(number, row), self.draws.spread[:, number])
 
     def _parts(self, person: int) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Return the densities of the first half of the parameters jointly, and of the second; and the likelihoods."""
         weights = self.weights(person)
         half = len(weights) // 2
-        left, right = (_jointly(some, len(self.draws)) for some in (weights[:half], weights[half:]))
+        left, right = (jointly(some, len(self.draws)) for some in (weights[:half], weights[half:]))
         return left, right, self.lattices.likelihood_of(person).reshape(left.shape[1], right.shape[1])
 
     def log_likelihood(self) -> NDArray[np.float64]:
@@ -147,8 +153,8 @@ class People:
         left, right, likelihood = self._parts(person)
         impossible = np.einsum("kj,kj->k", left @ likelihood, right) <= TINY
         left[impossible], right[impossible] = 1.0, 1.0
-        first = _one_of_each(left * (right @ likelihood.T), rng)
-        second = _one_of_each(right * likelihood[first], rng)
+        first = one_of_each(left * (right @ likelihood.T), rng)
+        second = one_of_each(right * likelihood[first], rng)
         at = np.ravel_multi_index((first, second), likelihood.shape)
         return np.column_stack(np.unravel_index(at, [axis.nodes for axis in self.lattices.axes]))
 
@@ -162,13 +168,14 @@ class People:
         return (mass / mass.sum()).reshape([axis.nodes for axis in self.lattices.axes])
 
 
-def _one_of_each(mass: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.intp]:
+def one_of_each(mass: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.intp]:
     """Return one column of each row, by its mass."""
     below = np.cumsum(mass, axis=1)
     return np.argmax(below > rng.random(len(mass))[:, None] * below[:, -1:], axis=1)
 
 
-def _jointly(weights: Sequence[NDArray[np.float64]], n: int) -> NDArray[np.float64]:
+def jointly(weights: Sequence[NDArray[np.float64]], n: int) -> NDArray[np.float64]:
+    """Return draws x all combinations of nodes, from the weights of each axis."""
     joint = np.ones((n, 1))
     for each in weights:
         joint = (joint[:, :, None] * each[:, None, :]).reshape(n, -1)

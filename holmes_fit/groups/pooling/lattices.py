@@ -3,7 +3,7 @@
 import hashlib
 import json
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -102,30 +102,43 @@ def load_lattices(run: Run, model: str, leave_out: Collection[str] = ()) -> Latt
     """Return the lattices of everyone under one model, but of those who are left out."""
     fitted = FittedRun(run)
     if fitted.by:
-        seen = f"parameters that differ by {fitted.by}"
-        raise InputError(
-            [Problem(f"run {plain(str(run.root), 200)}", Quoted(seen), "people with one set of parameters")]
-        )
+        where, seen = f"run {plain(str(run.root), 200)}", Quoted(f"parameters that differ by {fitted.by}")
+        raise InputError([Problem(where, seen, "people with one set of parameters")])
+    return _lattices(fitted, model, fitted.fits(model, leave_out))
+
+
+def load_conditions(run: Run, model: str, leave_out: Collection[str] = ()) -> dict[str, Lattices]:
+    """Return everyone's lattices in each condition, whose evidences are as if there were no other condition."""
+    fitted = FittedRun(run)
     records = fitted.fits(model, leave_out)
-    axes = fitted.space(model).free
-    all_facts: list[Any] = [record.facts for record in records.values()]
+    return {name: _lattices(fitted, model, records, c) for c, name in enumerate(fitted.conditions(model))}
+
+
+def _lattices(fitted: FittedRun, model: str, records: Mapping[str, Record], condition: int | None = None) -> Lattices:
+    everyone, axes = list(records.values()), fitted.space(model).free
+    facts: list[Any] = [record.facts for record in everyone]
+    likelihood = [record.arrays["log_likelihood"] for record in everyone]
+    sets = [record.arrays["of_sets"] for record in everyone]
+    if condition is not None:
+        facts, likelihood = [own["conditions"][condition] for own in facts], [own[condition] for own in likelihood]
+        sets = [own[:, condition] if len(own) else own for own in sets]
     return Lattices(
         model=model,
         subjects=tuple(records),
         axes=axes,
-        log_likelihood=np.stack([record.arrays["log_likelihood"] for record in records.values()]),
-        sets=_sets(list(records.values()), axes),
-        **{name: np.array([facts[name] for facts in all_facts], dtype=np.float64) for name in EVIDENCE},
+        log_likelihood=np.stack(likelihood),
+        sets=_sets(everyone[0], sets, axes),
+        **{name: np.array([own[name] for own in facts], dtype=np.float64) for name in EVIDENCE},
     )
 
 
-def _sets(records: Sequence[Record], axes: tuple[FreeParameter, ...]) -> tuple[SetLattices, ...]:
+def _sets(
+    record: Record, sets: Sequence[NDArray[np.generic]], axes: tuple[FreeParameter, ...]
+) -> tuple[SetLattices, ...]:
     """Return the likelihoods without each share of the filters; none if anyone's likelihood is exact."""
-    counts = [len(record.arrays["of_sets"]) for record in records]
-    coarse = tuple(CoarseAxis(axis.positions[records[0].arrays[f"coarse_{axis.name}"]]) for axis in axes)
-    return tuple(
-        relative(coarse, [record.arrays["of_sets"][number] for record in records]) for number in range(min(counts))
-    )
+    coarse = tuple(CoarseAxis(axis.positions[record.arrays[f"coarse_{axis.name}"]]) for axis in axes)
+    count = min(len(own) for own in sets)
+    return tuple(relative(coarse, [np.asarray(own[number]) for own in sets]) for number in range(count))
 
 
 def check_same_people(lattices: Collection[Lattices]) -> None:
@@ -177,18 +190,22 @@ class MergedAxis:
 MergedLattices = RelativeLattices[MergedAxis]
 
 
-def merge(lattices: Lattices, most_cells: int = MOST_CELLS) -> MergedLattices:
+def merge(
+    lattices: Lattices, most_cells: int = MOST_CELLS, largest_floors: Mapping[str, float] | None = None
+) -> MergedLattices:
     """Merge cells until a lattice has few enough for NUTS.
 
     Cells are merged in powers of two, always along the axis that has the finest, in SDs of its fitting prior. A spread
-    of ``LARGEST_FLOOR`` of that SD is never lost: where that would be, a lattice stays as large as it is.
+    of ``LARGEST_FLOOR`` of that SD, or what is said of a parameter, is never lost: where that would be, a lattice stays
+    as large as it is.
     """
+    limits = [(largest_floors or {}).get(axis.name, LARGEST_FLOOR) for axis in lattices.axes]
     axes = [MergedAxis(axis, 1) for axis in lattices.axes]
     while math.prod(axis.nodes for axis in axes) > most_cells:
         coarser = [MergedAxis(axis.axis, 2 * axis.together) for axis in axes]
         floors = [axis.least_spread / Marginal.of_prior(axis.axis).moments[1] for axis in coarser]
-        finest = int(np.argmin(floors))
-        if floors[finest] > LARGEST_FLOOR:
+        finest = int(np.argmin(np.array(floors) / limits))
+        if floors[finest] > limits[finest]:
             break
         axes[finest] = coarser[finest]
     merged = [_merged(lattices.likelihood_of(person), axes) for person in range(len(lattices.subjects))]

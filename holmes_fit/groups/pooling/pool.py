@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from holmes_fit._support.errors import Problems, Quoted
+from holmes_fit.groups.pooling.compiled import Scaled
 from holmes_fit.groups.pooling.density import Density, GroupTerm
 from holmes_fit.groups.pooling.draws import Designs, GroupDraws, People
 from holmes_fit.groups.pooling.lattices import Lattices, MergedLattices
 from holmes_fit.groups.pooling.priors import GroupPrior
 from holmes_fit.groups.pooling.sampling import OnStep, Sampled, Sampling, nuts_once
-from holmes_fit.groups.pooling.tables import group_table, people_table
+from holmes_fit.groups.pooling.tables import group_table, people_table, quantities_of
 from holmes_fit.runs.knowledge import Knowledge, within_cells
 from holmes_fit.settings.distributions import FEWEST_IN_GROUP
 
@@ -84,6 +85,21 @@ class Pooled(Sampled):
         return self.lattices.model
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """Of everyone's parameters."""
+        return self.lattices.names
+
+    @property
+    def formulas(self) -> list[str]:
+        """By which means depend on covariates."""
+        return [design.formula for design in self.designs.values()]
+
+    @property
+    def scaled_prior(self) -> Scaled:
+        """Its prior on the scales of search."""
+        return self.density.terms[0].prior
+
+    @property
     def merged(self) -> MergedLattices:
         """The lattices that NUTS walked on."""
         return self.density.terms[0].merged
@@ -93,6 +109,7 @@ class Pooled(Sampled):
         """What a reader must know before using the results; nothing if all is well."""
         return self.diagnostics.warnings + self.errors.warnings
 
+    quantities = quantities_of  # of the group, as its table has them
     group = cached_property(group_table)  # ``group.csv`` of this model
     people = cached_property(people_table)  # ``pooled.csv`` of this model
 
@@ -179,15 +196,21 @@ def _noise(lattices: Lattices, draws: GroupDraws, designs: Designs | None) -> tu
     By the jackknife: see ``lattice.posterior``. A small change of the log-likelihood moves the posterior mean of
     anything by their covariance over draws.
     """
-    if len(lattices.sets) < 2:
+    by_set = [People(each, draws, designs).log_likelihood().sum(axis=1) for each in lattices.sets]
+    return noise_of(by_set, [draws.mean, np.log(draws.spread), *draws.effects.values()])
+
+
+def noise_of(sets: Sequence[NDArray[np.float64]], moved_by: Sequence[NDArray[np.float64]]) -> tuple[float, float]:
+    """Return both from log-likelihoods of the group without each share of the filters, and draws x quantities."""
+    if len(sets) < 2:
         return 0.0, 0.0
-    by_set = np.stack([People(each, draws, designs).log_likelihood().sum(axis=1) for each in lattices.sets])
+    by_set = np.stack(sets)
     relative = by_set - by_set.mean(axis=1, keepdims=True)
     count = len(by_set)
     noise = (count - 1) * np.sqrt(relative.var(axis=0, ddof=1).mean() / count)
-    quantities = np.column_stack([draws.mean, np.log(draws.spread), *draws.effects.values()])
+    quantities = np.column_stack(moved_by)
     standard = (quantities - quantities.mean(axis=0)) / quantities.std(axis=0)
-    moved = relative @ standard / len(draws)
+    moved = relative @ standard / len(quantities)
     shift = (count - 1) * moved.std(axis=0, ddof=1) / np.sqrt(count)
     return float(noise), float(shift.max())
 

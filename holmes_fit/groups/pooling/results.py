@@ -12,17 +12,19 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from holmes_fit._support.errors import InputError, Problem, Problems, check_kind, nearest
+from holmes_fit._support.errors import InputError, Problem, Problems, check_kind, nearest, plain
 from holmes_fit._support.numbers import probability
 from holmes_fit._support.progress import OnBegin, watched_steps
 from holmes_fit.groups.pooling.behaviour import regress_behaviour
-from holmes_fit.groups.pooling.lattices import Lattices, load_lattices
+from holmes_fit.groups.pooling.lattices import Lattices, load_conditions, load_lattices
+from holmes_fit.groups.pooling.paired import ConditionLattices
+from holmes_fit.groups.pooling.paired_pool import PooledConditions, pool_conditions
 from holmes_fit.groups.pooling.pool import Pooled, pool_people
 from holmes_fit.groups.pooling.priors import GroupPrior, draw_prior
 from holmes_fit.groups.pooling.sampling import Sampling, counted, read_kept
 from holmes_fit.groups.pooling.tables import checks_row, prior_table
 from holmes_fit.models.registry import MODELS
-from holmes_fit.runs.fitted import fitted_run
+from holmes_fit.runs.fitted import FittedRun, fitted_run
 from holmes_fit.runs.folder import HasRun, Run
 
 BEHAVIOUR = "behaviour.csv"
@@ -39,12 +41,14 @@ def pool(
     prior: GroupPrior | None = None,
     sampling: Sampling | None = None,
     progress: OnBegin | bool = True,
-) -> dict[str, Pooled]:
+) -> dict[str, Pooled | PooledConditions]:
     """Pool the people of a run, model by model, and write the results into its folder.
 
-    What was sampled before from the same fits, with the same settings and versions, is not sampled again. Files are
-    ``group.csv``, ``pooled.csv``, ``pooling.csv``, ``pooling_prior.csv``, for each model ``pool_MODEL.nc``, and with
-    formulas ``behaviour.csv``: right answers regressed on the same covariates, without a model.
+    What was sampled before from the same fits, with the same settings and versions, is not sampled again. Where
+    parameters differ between conditions, people have effects of their own in all of them, so that contrasts are paired
+    within people. Files are ``group.csv``, ``pooled.csv``, ``pooling.csv``, ``pooling_prior.csv``, for each model
+    ``pool_MODEL.nc``, and with formulas ``behaviour.csv``: right answers regressed on the same covariates, without a
+    model.
 
     Parameters
     ----------
@@ -92,7 +96,15 @@ def pool(
     chosen = fitted.models if models is None else listed("models", models, problems)
     check_group_model(prior, sampling, problems)
     problems.raise_if_any()
-    loaded = {name: load_lattices(run, name, leave_out) for name in chosen}
+    by_condition = bool(fitted.by)
+    if by_condition and formulas:
+        advice = "Covariates are for people with one set of parameters."
+        problems.add("argument formulas", list(formulas), f"none, as parameters differ by {fitted.by}", advice)
+    problems.raise_if_any()
+    loaded: dict[str, Lattices | ConditionLattices] = {
+        name: condition_lattices(fitted, name, leave_out) if by_condition else load_lattices(run, name, leave_out)
+        for name in chosen
+    }
     if models is None:
         loaded = {name: lattices for name, lattices in loaded.items() if lattices.axes}
     if not loaded:
@@ -104,19 +116,21 @@ def pool(
             problems.add(f"formula {text!r}", seen, f"a free parameter: {', '.join(known)}", nearest(seen, known))
     problems.raise_if_any()
     cohort = fitted.cohort if formulas else None
-    found = {}
+    found: dict[str, Pooled | PooledConditions] = {}
     with watched_steps(progress) as begin:
         for name, lattices in loaded.items():
-            own = [text for text in formulas if _left_side(text) in lattices.names]
-            found[name] = pool_people(
-                lattices,
-                formulas=own,
-                people=None if cohort is None else cohort.subjects,
-                prior=prior,
-                sampling=sampling,
-                kept=read_kept(run.path(f"pool_{name}.nc")),
-                on_step=counted(begin(f"pooling {name}"), (sampling or Sampling()).steps),
-            )
+            how: dict[str, Any] = {
+                "prior": prior,
+                "sampling": sampling,
+                "kept": read_kept(run.path(f"pool_{name}.nc")),
+                "on_step": counted(begin(f"pooling {name}"), (sampling or Sampling()).steps),
+            }
+            if isinstance(lattices, ConditionLattices):
+                found[name] = pool_conditions(lattices, **how)
+            else:
+                own = [text for text in formulas if _left_side(text) in lattices.names]
+                people = None if cohort is None else cohort.subjects
+                found[name] = pool_people(lattices, formulas=own, people=people, **how)
     write_pooled(run, list(found.values()))
     if cohort is not None:
         pooled = next(iter(loaded.values())).subjects
@@ -147,7 +161,7 @@ def _left_side(formula: str) -> str:
     return formula.partition("~")[0].strip()
 
 
-def write_pooled(run: Run, pooled: Sequence[Pooled]) -> list[Path]:
+def write_pooled(run: Run, pooled: Sequence[Pooled | PooledConditions]) -> list[Path]:
     """Write what was found about some models into the run folder, and return the files."""
     tables = {
         "group.csv": pd.concat([each.group for each in pooled], ignore_index=True),
@@ -166,7 +180,7 @@ def write_pooled(run: Run, pooled: Sequence[Pooled]) -> list[Path]:
     return paths
 
 
-def to_arviz(pooled: Pooled) -> az.InferenceData:
+def to_arviz(pooled: Pooled | PooledConditions) -> az.InferenceData:
     """Return everything about a group for ArviZ.
 
     Beside what NUTS has sampled: ``log_likelihood`` of every person, for leave-one-subject-out; ``prior``; and the
@@ -174,17 +188,17 @@ def to_arviz(pooled: Pooled) -> az.InferenceData:
     all of them, and ``lattice_error``.
     """
     chains = pooled.sampling.chains
-    shape = (chains, len(pooled.draws) // chains)
     subject, parameter = list(pooled.lattices.subjects), list(pooled.lattices.names)
     coords: dict[str, Any] = {"subject": subject, "parameter": parameter}
-    prior = draw_prior(pooled.density.terms[0].prior, PRIOR_DRAWS, np.random.default_rng([pooled.sampling.seed, 2]))
-    pointwise = pooled.log_likelihood.reshape(*shape, -1)
+    of_people = {"subject": subject, "parameter": list(pooled.names)}
+    prior = draw_prior(pooled.scaled_prior, PRIOR_DRAWS, np.random.default_rng([pooled.sampling.seed, 2]))
+    pointwise = pooled.log_likelihood.reshape(chains, -1, len(subject))
     groups = {
         "log_likelihood": xr.Dataset({"choices": (("chain", "draw", "subject"), pointwise)}, coords),
         "prior": xr.Dataset(
             {name: (("chain", "draw", "parameter"), getattr(prior, name)[None]) for name in ("mean", "spread")}, coords
         ),
-        "individuals": xr.Dataset({"value": (("subject", "sample", "parameter"), pooled.draw_people())}, coords),
+        "individuals": xr.Dataset({"value": (("subject", "sample", "parameter"), pooled.draw_people())}, of_people),
         "lattice_error": xr.Dataset(
             {"merging": pooled.errors.merging, "noise": pooled.errors.noise, "shift": pooled.errors.shift}, coords
         ),
@@ -192,7 +206,7 @@ def to_arviz(pooled: Pooled) -> az.InferenceData:
     result = pooled.idata.copy()
     result["posterior"].attrs |= {
         "model": pooled.model,
-        "formulas": json.dumps([design.formula for design in pooled.designs.values()]),
+        "formulas": json.dumps(list(pooled.formulas)),
         "prior": json.dumps(asdict(pooled.prior)),
         "warnings": json.dumps(pooled.warnings),
         "lattices": pooled.lattices.digest,
@@ -217,20 +231,34 @@ def read_pooled(run: Run, lattices: Lattices, prior: GroupPrior | None = None) -
     return found if all(about.get(name) == value for name, value in wanted.items()) else None
 
 
-def in_words(pooled: Mapping[str, Pooled]) -> str:
+def condition_lattices(fitted: FittedRun, model: str, leave_out: Collection[str] = ()) -> ConditionLattices:
+    """Return what everyone's choices in each condition say about the parameters of one model."""
+    parts = load_conditions(fitted.run, model, leave_out)
+    varied = (number for number, axis in enumerate(fitted.space(model).free) if axis.name in fitted.vary)
+    return ConditionLattices(fitted.by, tuple(parts), tuple(varied), tuple(parts.values()))
+
+
+def in_words(pooled: Mapping[str, Pooled | PooledConditions]) -> str:
     """Return what was found, for people: groups, spreads, contrasts, how far individuals moved, and warnings."""
     return "\n\n".join(_words(each) for each in pooled.values())
 
 
-def _words(pooled: Pooled) -> str:
+def _where(row: pd.Series) -> str:
+    return f" in {plain(str(row['condition']))}" if row.get("condition") else ""
+
+
+def _words(pooled: Pooled | PooledConditions) -> str:
     table = pooled.group
     lines = [f"{pooled.model}: {len(pooled.lattices.subjects)} people pooled."]
     for axis in pooled.lattices.axes:
         own = table[table["parameter"] == axis.name].set_index("quantity")
-        middle, spread = own.loc["median"], own.loc["spread"]
+        medians, spread = own.loc[["median"]], own.loc["spread"]
+        told = "; ".join(
+            f"group median{_where(row)} {row['median']:.3g} (95% {row['lower']:.3g} to {row['upper']:.3g})"
+            for _, row in medians.iterrows()
+        )
         lines.append(
-            f"  {axis.name}: group median {middle['median']:.3g} (95% {middle['lower']:.3g} to {middle['upper']:.3g}); "
-            f"people spread by {spread['median']:.2f} on the {axis.parameter.scale} scale "
+            f"  {axis.name}: {told}; people spread by {spread['median']:.2f} on the {axis.parameter.scale} scale "
             f"(95% {spread['lower']:.2f} to {spread['upper']:.2f})."
         )
     for _, row in table[table["quantity"] == "contrast"].iterrows():

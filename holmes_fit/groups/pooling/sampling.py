@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 from holmes_fit._support.errors import Problems
 from holmes_fit._support.progress import OnProgress
 from holmes_fit.groups.pooling.density import Density
-from holmes_fit.groups.pooling.native import POINT, Memory, for_nutpie
+from holmes_fit.groups.pooling.native import POINT, Memory
+from holmes_fit.groups.pooling.paired import PairedDensity, Steps
 from holmes_fit.models.registry import check_count, is_number
 from holmes_fit.runs.identity import RESULTS, RESULTS_VERSION
 from holmes_fit.runs.workers.processes import usable_cores
@@ -90,15 +91,15 @@ def counted(progress: OnProgress | None, total: int) -> OnStep | None:
     return lambda: progress(next(numbers), total)
 
 
-def nuts(density: Density, sampling: Sampling, on_step: OnStep | None = None) -> az.InferenceData:
+def nuts(density: Density | PairedDensity, sampling: Sampling, on_step: OnStep | None = None) -> az.InferenceData:
     """Sample a group model: all chains, or none if Ctrl-C is pressed; ``on_step`` follows every step."""
 
     def begin(seed: int) -> NDArray[np.float64]:
         return density.middle + np.random.default_rng(seed).uniform(-JITTER, JITTER, len(density.middle))
 
-    memory = density.new_memory()
+    model, memory = density.for_nutpie(begin)
     sampler = nutpie.sample(
-        for_nutpie(memory, begin, len(density.middle)),
+        model,
         draws=sampling.draws,
         tune=sampling.tune,
         chains=sampling.chains,
@@ -125,7 +126,7 @@ def nuts(density: Density, sampling: Sampling, on_step: OnStep | None = None) ->
 class Sampled:
     """A group model that NUTS has walked on."""
 
-    density: Density
+    density: Any  # Density or PairedDensity
     idata: az.InferenceData  # the draws
     diagnostics: Diagnostics
     is_new: bool = True  # whether NUTS was run, or the draws are those of an earlier time
@@ -139,7 +140,10 @@ class Sampled:
 
 
 def nuts_once(
-    density: Density, sampling: Sampling, kept: az.InferenceData | None = None, on_step: OnStep | None = None
+    density: Density | PairedDensity,
+    sampling: Sampling,
+    kept: az.InferenceData | None = None,
+    on_step: OnStep | None = None,
 ) -> Sampled:
     """Return the draws that were kept, if they are of the same model and sampling, or else new ones."""
     wanted = {"density": density.digest, "sampling": sampling.identity}
@@ -159,7 +163,7 @@ def read_kept(path: Path) -> az.InferenceData | None:
         return None
 
 
-def _watched(sampler: Any, memory: Memory, total: int, on_step: OnStep) -> az.InferenceData:
+def _watched(sampler: Any, memory: Memory | Steps, total: int, on_step: OnStep) -> az.InferenceData:
     """Wait for the chains here, where Ctrl-C arrives, and say how far they are."""
     said, found = 0, None
     while found is None:

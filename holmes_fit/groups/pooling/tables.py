@@ -16,6 +16,7 @@ from holmes_fit.groups.pooling.priors import prior_predictive
 from holmes_fit.runs.knowledge import summary
 
 if TYPE_CHECKING:
+    from holmes_fit.groups.pooling.paired_pool import PooledConditions
     from holmes_fit.groups.pooling.pool import Pooled
 
 
@@ -32,7 +33,7 @@ def people_table(pooled: Pooled) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def group_table(pooled: Pooled) -> pd.DataFrame:
+def group_table(pooled: Pooled | PooledConditions) -> pd.DataFrame:
     """Return a row for each quantity of the group: means, spreads, effects and contrasts.
 
     ``scale`` says whether it is on the scale of search or natural. Mean and spread are those of a normal distribution,
@@ -40,13 +41,13 @@ def group_table(pooled: Pooled) -> pd.DataFrame:
     as in the cohort on average. Contrasts are differences of such medians.
     """
     rows = []
-    for parameter, quantity, name, scale, values in _quantities(pooled):
+    for about, values in pooled.quantities():
         by_chain = values.reshape(pooled.sampling.chains, -1)
         rows.append(
-            {"model": pooled.model, "parameter": parameter, "quantity": quantity, "name": name, "scale": scale}
+            {"model": pooled.model, **about}
             | summary(values)
             | {
-                "probability_above_0": np.mean(values > 0) if quantity in ("effect", "contrast") else np.nan,
+                "probability_above_0": np.mean(values > 0) if about["quantity"] in ("effect", "contrast") else np.nan,
                 "r_hat": float(az.rhat(by_chain)),
                 "ess_bulk": float(az.ess(by_chain, method="bulk")),
                 "ess_tail": float(az.ess(by_chain, method="tail")),
@@ -56,34 +57,43 @@ def group_table(pooled: Pooled) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _quantities(pooled: Pooled) -> Iterator[tuple[str, str, str, str, NDArray[np.float64]]]:
+Quantity = tuple[dict[str, str], NDArray[np.float64]]  # what it is, and a value for each draw
+
+
+def quantity(parameter: str, what: str, name: str, scale: str, values: NDArray[np.float64], **where: str) -> Quantity:
+    """Return one quantity of a group; ``where`` says of which condition, where there are several."""
+    return {"parameter": parameter, **where, "quantity": what, "name": name, "scale": scale}, values
+
+
+def quantities_of(pooled: Pooled) -> Iterator[Quantity]:
+    """Give all quantities of a group with one set of parameters a person."""
     for number, axis in enumerate(pooled.lattices.axes):
         design = pooled.designs.get(axis.name)
         average = None if design is None else design.matrix.mean(axis=0)
         mean = pooled.draws.mean_at(number, average)
         search = axis.parameter.scale
-        yield axis.name, "mean", "", search, mean
+        yield quantity(axis.name, "mean", "", search, mean)
         spread = pooled.draws.spread[:, number]
-        yield axis.name, "median", "", "natural", population_median(axis, mean, spread)
-        yield axis.name, "spread", "", search, spread
+        yield quantity(axis.name, "median", "", "natural", population_median(axis, mean, spread))
+        yield quantity(axis.name, "spread", "", search, spread)
         if design is None:
             continue
         for column, name in enumerate(design.columns):
-            yield axis.name, "effect", name, search, pooled.draws.effects[number][:, column]
+            yield quantity(axis.name, "effect", name, search, pooled.draws.effects[number][:, column])
         for contrast in design.contrasts:
             above, below = (
                 population_median(axis, pooled.draws.mean_at(number, row), spread)
                 for row in (contrast.above, contrast.below)
             )
-            yield axis.name, "contrast", contrast.name, "natural", above - below
+            yield quantity(axis.name, "contrast", contrast.name, "natural", above - below)
 
 
-def checks_row(pooled: Pooled) -> dict[str, object]:
+def checks_row(pooled: Pooled | PooledConditions) -> dict[str, object]:
     """Return how far the group of one model can be trusted."""
     return {
         "model": pooled.model,
         "n_subjects": len(pooled.lattices.subjects),
-        "formulas": "; ".join(design.formula for design in pooled.designs.values()),
+        "formulas": "; ".join(pooled.formulas),
         **asdict(pooled.diagnostics),
         "merging_error": pooled.errors.merging,
         "noise_error": pooled.errors.noise,
@@ -92,7 +102,7 @@ def checks_row(pooled: Pooled) -> dict[str, object]:
     }
 
 
-def prior_table(pooled: Pooled) -> pd.DataFrame:
+def prior_table(pooled: Pooled | PooledConditions) -> pd.DataFrame:
     """Return the prior predictive check: what the prior of the group implies for people."""
     table = prior_predictive(pooled.prior, pooled.merged.axes, rng=np.random.default_rng([pooled.sampling.seed, 2]))
     table.insert(0, "model", pooled.model)
