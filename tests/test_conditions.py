@@ -16,7 +16,7 @@ from holmes_fit.fitting.conditions import fit_conditions
 from holmes_fit.fitting.lattice.task import Task
 from holmes_fit.fitting.person import fit_person
 from holmes_fit.models.registry import MODELS, Observer
-from holmes_fit.models.responses import choice_probability
+from holmes_fit.models.responses.choices import choice_probability
 from holmes_fit.runs.knowledge import JointKnowledge
 from holmes_fit.settings.preset import Preset, load_preset
 from holmes_fit.studies.simulation import simulate

@@ -73,7 +73,7 @@ def fit(
             preset=preset,
             fix=options.fixed_values(fix),
             by=by,
-            vary=options.names_in(vary) or (),
+            vary=[name.strip() for name in vary.split(",")] if vary else (),
             observer=filters.observer(),
             **asdict(work),
             progress=watcher,
