@@ -127,7 +127,8 @@ def test_the_best_points_are_those_of_all_conditions_together(preset: Path) -> N
     """Their likelihood is that of the values in the table, and no node of the lattice has a higher one."""
     settings = load_preset(preset)
     task = a_task("rescorla_wagner", settings)
-    facts = in_conditions("learning_rate")(task, settings).facts
+    found = in_conditions("learning_rate")(task, settings)
+    facts = found.facts
     assert [entry["condition"] for entry in facts["parameters"]] == ["drug", "placebo", "", "", ""]
     for goal, name in (("ml", "log_likelihood"), ("map", "log_likelihood_map")):
         shared = {entry["name"]: entry[goal] for entry in facts["parameters"] if not entry["condition"]}
@@ -139,7 +140,7 @@ def test_the_best_points_are_those_of_all_conditions_together(preset: Path) -> N
             chosen = learner.choices[learner.choices != MISSED]
             total += float(np.log(np.where(chosen == 1, p, 1 - p)).sum())
         assert facts[name] == pytest.approx(total, abs=1e-8)
-    arrays = in_conditions("learning_rate")(task, settings).arrays["log_likelihood"].astype(np.float64)
+    arrays = found.arrays["log_likelihood"].astype(np.float64)
     best = arrays.max(axis=1).sum(axis=0).max()  # over what varies in each, then together over what is shared
     assert facts["log_likelihood"] >= best - 0.01
     prior = [axis.log_weights for axis in task.space.free]

@@ -11,6 +11,8 @@ from scipy.stats import binom, norm
 
 import holmes_fit as hf
 from holmes_fit._support.errors import InputError
+from holmes_fit.groups.comparison.by_condition import _scope
+from holmes_fit.groups.pooling.mixture import EvidenceErrors
 from holmes_fit.groups.pooling.paired import ConditionLattices, Group, PairedDensity, Quadrature
 from holmes_fit.groups.pooling.paired_people import PairedPeople
 from holmes_fit.groups.pooling.paired_pool import PooledConditions, pool_conditions
@@ -174,3 +176,32 @@ def test_a_run_is_pooled_with_people_as_the_unit(run: Path) -> None:
 def test_formulas_are_refused(run: Path) -> None:
     with pytest.raises(InputError, match=r"argument formulas: .*; allowed: none, as parameters differ by condition"):
         hf.pool(run, formulas=["beta ~ group"], progress=False)
+
+
+def test_models_are_compared_in_each_condition(run: Path) -> None:
+    """Only with the drug do people learn: there Rescorla-Wagner has the evidence, in the other they are level."""
+    found = hf.compare(run, progress=False)
+    evidence = found.models.pivot(index="condition", columns="model", values="log_evidence")
+    assert evidence.index.tolist() == ["", *CONDITIONS]
+    parts = read_run(run).read_table("conditions.csv").groupby(["condition", "model"])["log_evidence"].sum()
+    assert evidence.loc["drug", "bias"] == pytest.approx(parts["drug", "bias"])
+    whole = read_run(run).read_table("models.csv").groupby("model")["log_evidence"].sum()
+    assert evidence.loc[""].to_dict() == pytest.approx(whole.to_dict())
+    frequency = found.models.pivot(index="condition", columns="model", values="frequency")["rescorla_wagner"]
+    assert frequency["drug"] > frequency["placebo"]
+    differences = found.differences.query("model == 'rescorla_wagner'")
+    assert differences[["above", "below"]].to_numpy().tolist() == [["placebo", "drug"]]
+    assert differences["mean"].item() == pytest.approx(frequency["placebo"] - frequency["drug"])
+    probability = found.people.groupby(["subject", "condition"])["probability"].sum()
+    np.testing.assert_allclose(probability, 1)
+    with pytest.raises(InputError, match="argument by: saw 'group'; allowed: nothing, as parameters differ by"):
+        hf.compare(run, by="group", progress=False)
+
+
+def test_errors_of_evidences_make_frequencies_less_certain() -> None:
+    evidence, none = np.tile([3.0, 0.0], (8, 1)), np.zeros((8, 2))
+    exact, noisy = (
+        _scope(evidence, EvidenceErrors(sd * np.ones((8, 2)), none), [0, 0]).found.frequency[:, 0] for sd in (0.0, 4.0)
+    )
+    assert noisy.mean() < exact.mean() - 0.1
+    assert noisy.std() > exact.std()

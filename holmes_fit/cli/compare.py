@@ -35,9 +35,12 @@ def compare(
     frequencies.csv, frequency_differences.csv, families.csv (models by what they have in common),
     prior_sensitivity.csv (with narrower and wider priors), mixture.csv, mixture.nc (ArviZ), predictive.csv,
     predictive_summary.csv.
+    Of a run by condition: comparison_by_condition.csv, people_by_condition.csv and differences_by_condition.csv.
     A run that is not pooled yet is pooled first, and what has not changed is not sampled again. Ends with 3 if the
     chains have not converged, or the evidences are too noisy to be compared.
     """
+    from holmes_fit.groups.comparison.by_condition import TABLES as BY_CONDITION
+    from holmes_fit.groups.comparison.by_condition import ConditionComparison
     from holmes_fit.groups.comparison.compare import compare as compare_models
     from holmes_fit.groups.comparison.words import in_words
 
@@ -54,6 +57,13 @@ def compare(
             workers=pooling.workers,
             progress=begin,
         )
+    following = shell("report", run, "--out", f"{run}.pdf")
+    if isinstance(found, ConditionComparison):
+        words, tables = found.in_words(), {"models": rows(found.models), "people": rows(found.people)}
+        say.found(words, words=words, folder=run, **tables, differences=rows(found.differences), notes=found.warnings)
+        say.wrote(*(run / name for name in BY_CONDITION), silently=True)
+        say.next(following)
+        return
     words = in_words(found)
     if not found.mixture.is_new:
         words = f"{unchanged(['the mixture'])}\n{words}"
@@ -75,4 +85,4 @@ def compare(
         say.warn(not_converged(mixture + groups, sampling.draws))
     for text in found.mixture.evidence_warnings:
         say.warn(f"Do not report these numbers: {text}.")
-    say.next(shell("recover", "--from", run, *options.naming(models)), shell("report", run, "--out", f"{run}.pdf"))
+    say.next(shell("recover", "--from", run, *options.naming(models)), following)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from holmes_fit._support.errors import Problems, Quoted, nearest
 from holmes_fit._support.progress import OnBegin, watched_steps
 from holmes_fit.groups.comparison.answers import FittedModel
+from holmes_fit.groups.comparison.by_condition import ConditionComparison, compare_conditions
 from holmes_fit.groups.comparison.families import Families, families_of
 from holmes_fit.groups.comparison.groups import groups_of
 from holmes_fit.groups.comparison.omnibus import RandomEffects, frequencies_by_group
@@ -112,7 +113,7 @@ def compare(
     datasets: int = DATASETS,
     workers: int | None = None,
     progress: OnBegin | bool = True,
-) -> Comparison:
+) -> Comparison | ConditionComparison:
     """Compare the models of a run, and write the results into its folder.
 
     The headline is a mixture: everyone follows one of the models, frequencies are unknown, and within a model people
@@ -147,6 +148,8 @@ def compare(
     -------
     Comparison
         The tables ``models``, ``people``, ``frequencies`` and ``differences``, ``idata`` for ArviZ, and ``warnings``.
+        Of a run whose parameters differ between conditions, a ``ConditionComparison``: by the evidences of single
+        people, in each condition and in all together, with ``models``, ``people``, ``differences`` and ``warnings``.
 
     Raises
     ------
@@ -177,6 +180,11 @@ def compare(
         check_count("workers", workers, problems)
     problems.raise_if_any()
     sampling = sampling or Sampling()
+    if fitted.by:
+        if by is not None:
+            problems.add("argument by", by, f"nothing, as parameters differ by {fitted.by}, and so models are compared")
+        problems.raise_if_any()
+        return compare_conditions(fitted, _chosen(named, fitted.models), leave_out, sampling.seed)
     lattices = {name: load_lattices(run, name, leave_out) for name in fitted.models}
     chosen = _chosen(named, tuple(lattices))
     check_same_people(list(lattices.values()))

@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp
 
+from holmes_fit.groups.pooling.mixture import EvidenceErrors
+
 SWEEPS = 40  # of Gibbs sampling from a good beginning; a handful would do
 DRAWS = 4000  # of frequencies, where only evidences are known
 
@@ -58,12 +60,24 @@ def random_effects(log_evidence: NDArray[np.float64], rng: np.random.Generator) 
 
     ``log_evidence`` is people x models.
     """
-    people, models = log_evidence.shape
-    repeated = np.broadcast_to(log_evidence, (DRAWS, people, models))
-    equal = np.full((DRAWS, models), 1 / models)
+    return random_effects_of(imputed(log_evidence, rng), rng)
+
+
+def imputed(
+    log_evidence: NDArray[np.float64], rng: np.random.Generator, errors: EvidenceErrors | None = None
+) -> NDArray[np.float64]:
+    """Return draws x people x models: the evidences, each draw with errors of its own if they are known."""
+    drawn = np.broadcast_to(log_evidence, (DRAWS, *log_evidence.shape))
+    return drawn if errors is None else drawn + errors.sd * rng.standard_normal(drawn.shape) - errors.bias
+
+
+def random_effects_of(log_evidence: NDArray[np.float64], rng: np.random.Generator) -> RandomEffects:
+    """Return the same from draws of the evidences, draws x people x models."""
+    draws, people, models = log_evidence.shape
+    equal = np.full((draws, models), 1 / models)
     everyone = np.zeros(people, dtype=np.intp)
-    frequency = frequencies_by_group(repeated, equal, everyone, 1, rng)[:, 0]
-    return RandomEffects.of(repeated, frequency, rng)
+    frequency = frequencies_by_group(log_evidence, equal, everyone, 1, rng)[:, 0]
+    return RandomEffects.of(log_evidence, frequency, rng)
 
 
 def memberships(
