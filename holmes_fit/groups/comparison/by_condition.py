@@ -19,8 +19,7 @@ from scipy.special import softmax
 from holmes_fit._support.errors import plain
 from holmes_fit._support.numbers import listed, probability, share
 from holmes_fit.fitting.summary import NOISY
-from holmes_fit.groups.comparison.omnibus import DRAWS, RandomEffects, imputed, random_effects_of
-from holmes_fit.groups.comparison.words import FAVOURED
+from holmes_fit.groups.comparison.omnibus import DRAWS, FAVOURED, RandomEffects, imputed, random_effects_of
 from holmes_fit.groups.pooling.lattices import Lattices, check_same_people, load_conditions
 from holmes_fit.groups.pooling.mixture import EvidenceErrors, check_mixture, errors_of
 from holmes_fit.runs.fitted import FittedRun

@@ -18,6 +18,7 @@ from scipy.special import gammaln, logsumexp
 from holmes_fit.groups.pooling.mixture import EvidenceErrors
 
 SWEEPS = 40  # of Gibbs sampling from a good beginning; a handful would do
+FAVOURED = 0.75  # protected exceedance probability
 DRAWS = 4000  # of frequencies, where only evidences are known
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from holmes_fit._support.numbers import listed, p_value, probability, share
+from holmes_fit.groups.comparison.omnibus import FAVOURED
 from holmes_fit.groups.comparison.prior_sensitivity import sensitivity_in_words
 from holmes_fit.trials.summaries import EVERYONE
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from holmes_fit.groups.comparison.compare import Comparison
     from holmes_fit.groups.comparison.families import Families
 
-SURE, FAVOURED = 0.95, 0.75  # protected exceedance probability
+SURE = 0.95  # protected exceedance probability
 STRONG = 3.0  # nats: odds of 20 to 1
 
 
