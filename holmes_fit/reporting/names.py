@@ -41,10 +41,13 @@ class Words:
         return model_words(self.about, model).baseline
 
     def parameter(self, parameter: str) -> str:
-        return parameter_words(self.about, parameter).label
+        """Return its label; ``alpha[drug]`` is that of one condition."""
+        name, _, condition = parameter.partition("[")
+        label = parameter_words(self.about, name).label
+        return f"{label} in {condition.removesuffix(']')}" if condition else label
 
     def meaning_of_parameter(self, parameter: str) -> str:
-        return parameter_words(self.about, parameter).meaning
+        return parameter_words(self.about, parameter.partition("[")[0]).meaning
 
 
 def term_label(term: str) -> str:

@@ -21,6 +21,7 @@ from holmes_fit.runs.described import ABOUT
 from holmes_fit.runs.fitted import fitted_run
 from holmes_fit.runs.folder import HasRun, Run, read_run, run_of
 from holmes_fit.runs.schema import read, tables
+from holmes_fit.settings.spaces import named as in_condition
 from holmes_fit.trials.cohorts import Cohort
 
 EVERYONE = "everyone"
@@ -28,6 +29,7 @@ MOST_GROUPS = 10  # a covariate with more values than that is no grouping
 FIRST_LOOK = "first look"
 
 OF_RECOVERY = ("recovery", "recovery_people", "truth", "confusion", "power", "sbc_summary")  # tables of its study
+OF_PARAMETERS = ("fits", "pooled", "group")
 TRIALS = ["subject", "restart", "trial", "choice", "outcome", "feedback", "position", "group"]
 
 
@@ -62,6 +64,9 @@ class CohortData:
         table = None if folder is None else _read_if_there(folder / f"{name}.csv")
         if table is None:
             return pd.DataFrame()
+        if name in OF_PARAMETERS and "condition" in table:  # a parameter in a condition is one of its own
+            pairs = zip(table["parameter"], table["condition"], strict=True)
+            table = table.assign(parameter=[in_condition(*pair) for pair in pairs])
         if not self.scope or name in OF_RECOVERY:
             return table
         return self._in_scope(name, table).reset_index(drop=True)

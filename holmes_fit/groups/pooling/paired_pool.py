@@ -94,7 +94,7 @@ class PooledConditions(Sampled):
                 medians.append(population_median(axis, mean, spread))
                 yield quantity(axis.name, "mean", "", search, mean, condition=name)
                 yield quantity(axis.name, "median", "", "natural", medians[-1], condition=name)
-            yield quantity(axis.name, "spread", "", search, spread, condition="")
+                yield quantity(axis.name, "spread", "", search, spread, condition=name)  # the same in all of them
             if not varies:
                 continue
             shared = (self.draws.person[:, own.varied.index(number)] / spread) ** 2

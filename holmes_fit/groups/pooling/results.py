@@ -252,7 +252,7 @@ def _words(pooled: Pooled | PooledConditions) -> str:
     lines = [f"{pooled.model}: {len(pooled.lattices.subjects)} people pooled."]
     for axis in pooled.lattices.axes:
         own = table[table["parameter"] == axis.name].set_index("quantity")
-        medians, spread = own.loc[["median"]], own.loc["spread"]
+        medians, spread = own.loc[["median"]], own.loc[["spread"]].iloc[0]
         told = "; ".join(
             f"group median{_where(row)} {row['median']:.3g} (95% {row['lower']:.3g} to {row['upper']:.3g})"
             for _, row in medians.iterrows()

@@ -13,6 +13,7 @@ from holmes_fit.reporting.figures import comparison as drawing
 from holmes_fit.reporting.figures.axes import people_axis_height
 from holmes_fit.reporting.page import Page
 from holmes_fit.reporting.run_data import EVERYONE, CohortData
+from holmes_fit.reporting.sections import conditions
 from holmes_fit.reporting.text import brief, fixed, people, sentence, signed, whole
 from holmes_fit.reporting.warnings import warned
 
@@ -43,6 +44,9 @@ def _in_order(data: CohortData) -> list[str]:
 
 
 def _blocks(data: CohortData) -> Iterator[Block]:
+    if data.has("comparison_by_condition"):
+        yield from conditions.blocks(data)
+        return
     models = mixed_models(data)
     yield Text(finding(data), "finding")
     yield Text(words(data))
@@ -344,7 +348,7 @@ def with_other_priors(data: CohortData) -> Iterator[str]:
 
 
 def _lacking(data: CohortData) -> str:
-    if not data.has("model_probabilities"):
+    if not data.has("model_probabilities") and not data.has("comparison_by_condition"):
         return "The models were not compared: run holmes-fit compare RUN."
     if len(data.model_names) == 1:
         return f"Only {data.words.label(data.lead_model)} was fitted, and there is nothing to weigh it against."

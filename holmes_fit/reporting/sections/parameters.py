@@ -23,7 +23,7 @@ from holmes_fit.reporting.warnings import warned
 FEWEST_FOR_CORRELATIONS = 5
 MOST_EFFECTS = 16
 EFFECTS = {
-    "contrast": ("Differences between groups", "In natural units: the difference of two groups' medians. Lines: 95%."),
+    "contrast": ("Differences between groups", "In natural units: the difference of two medians. Lines: 95%."),
     "effect": ("Effects of covariates", "On the scale of search (log or logit). Lines: 95% intervals."),
 }
 WIDTH, ALONE = 380.0, 460.0  # points of the axes with people, beside the group and without it
@@ -186,6 +186,8 @@ def _effects(data: CohortData, quantity: str) -> pd.DataFrame:
 
 def _effects_panel(data: CohortData, quantity: str) -> Panel:
     rows, (title, caption) = _effects(data, quantity), EFFECTS[quantity]
+    if "condition" in rows:
+        title = title.replace("groups", "conditions").replace("covariates", "conditions") + ", within people"
     n_more = len(rows) - MOST_EFFECTS
     more = f" {n_more} more are in group.csv." if n_more > 0 else ""
     draw = partial(drawing.draw_effects, rows=rows.head(MOST_EFFECTS), words=data.words)

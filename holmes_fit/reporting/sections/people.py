@@ -182,6 +182,8 @@ def surface_of(record: Record, parameters: pd.DataFrame) -> Surface | None:
     if not set(MAPPED) <= set(names) or "log_likelihood" not in record.arrays:
         return None
     height = np.asarray(record.arrays["log_likelihood"], dtype=np.float64)
+    if height.ndim > len(names):  # of conditions between which nothing differs
+        height = height.sum(axis=0)
     others = [axis for axis, name in enumerate(names) if name not in MAPPED]
     for axis in others:
         weights = np.asarray(record.arrays[f"log_prior_{names[axis]}"], dtype=np.float64)
