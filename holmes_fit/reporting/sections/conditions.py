@@ -61,12 +61,11 @@ def _finding(data: CohortData, table: pd.DataFrame) -> str:
     told = []
     for condition, own in table.groupby("condition", sort=False):
         first = own.sort_values("frequency", kind="stable").to_dict("records")[-1]
-        label = data.words.label(first["model"])
-        found = f"{label} ({share(first['frequency'])} of the people)"
-        is_sure = first["protected_exceedance"] > FAVOURED
-        told.append(f"{_where(brief(str(condition)))}: {found if is_sure else f'no model stands out; {found} leads'}")
+        doubt = "" if first["protected_exceedance"] > FAVOURED else ", which does not stand out"
+        where = f"in {brief(str(condition))}" if condition else "in all conditions together"
+        told.append(f"{where} {data.words.label(first['model'])} ({share(first['frequency'])} of the people){doubt}")
     labels = listed([data.words.label(name) for name in table["model"].unique()])
-    return f"The most frequent of {labels}. {'; '.join(told)}"
+    return f"The most frequent of {labels} is {'; '.join(told)}"
 
 
 def _draw(ax: Axes, table: pd.DataFrame, words: Words) -> Axes:
@@ -91,5 +90,5 @@ def _differences(data: CohortData) -> Iterator[Block]:
         interval = f"{fixed(row['lower'], 2)} to {fixed(row['upper'], 2)}"
         rows.append([*about, fixed(row["median"], 2), interval, probability(row["probability_above_0"], DRAWS)])
     yield Text("How much more frequent a model is in one condition than in another", "heading")
-    heads = numbers("difference", "95% interval", "P above 0")
+    heads = numbers("difference", "95% interval", "above 0")
     yield Table([*texts("model", "in", "than in"), *heads], rows)

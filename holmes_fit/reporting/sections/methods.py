@@ -62,6 +62,9 @@ def _estimation(data: CohortData) -> Iterator[str]:
     if len(free := fits[fits["standing"] == "free"]):
         known = free.drop_duplicates(["parameter", "prior", "low", "high"])  # models that share one together
         yield told.LATTICE.format(priors="; ".join(_prior(data, row) for row in known.to_dict("records")))
+    if by := data.identity.get("by"):
+        varied = listed([data.words.parameter(str(name)) for name in data.identity.get("vary", ())])
+        yield told.CONDITIONS.format(varied=varied, by=printable(by))
     held = fits[fits["standing"] != "free"].drop_duplicates(["model", "parameter"]).to_dict("records")
     if held:
         yield f"Held fixed: {listed(list(dict.fromkeys(_held(data, row) for row in held)))}."
@@ -90,11 +93,15 @@ def _held(data: CohortData, row: Mapping[Hashable, Any]) -> str:
 def _group(data: CohortData) -> Iterator[str]:
     if data.has("group"):
         yield told.POOLING
+        if data.identity.get("by"):
+            yield told.PAIRED
         known = [row["formulas"] for row in data["pooling"].to_dict("records")]
         if formulas := [text for text in dict.fromkeys(known) if text and text != "[]"]:
             yield f"Covariates entered as: {printable('; '.join(formulas))}."
     if data.has("comparison"):
         yield told.COMPARISON
+    if data.has("comparison_by_condition"):
+        yield told.BY_CONDITION
     if data.has("recovery"):
         yield told.RECOVERY.format(how_made=how_made(data))
     if data.has("sbc_summary") and data["sbc_summary"]["verdict"].isin(["passes", "fails"]).any():

@@ -46,6 +46,22 @@ EXPECTED = (
     "The observer was taken to average over {replicates} replicate filters, whose mean prediction entered the "
     "choice rule."
 )
+CONDITIONS = (
+    "Within each person, {varied} had a value of its own in each condition ({by}); all other parameters were shared. "
+    "Each condition had a lattice of its own; given what is shared, a person's likelihood is the product over "
+    "conditions, and it was integrated over both jointly."
+)
+PAIRED = (
+    "A parameter that differs between conditions was, on its scale of search, the mean of the condition plus a normal "
+    "person effect, the same in all conditions, plus a normal rest, so that contrasts between conditions are paired "
+    "within people; all shares of the variance that belong to people were equally likely beforehand, and person effects "
+    "were integrated out by Gauss-Hermite quadrature."
+)
+BY_CONDITION = (
+    "Models were compared in each condition, and in all together, by random-effects model selection from the log "
+    "evidences of single people (Stephan et al., 2009; Rigoux et al., 2014), each draw with Monte Carlo errors of its "
+    "own."
+)
 POOLING = (
     "Group distributions were estimated model by model: on the scale of each parameter people are normally distributed "
     "about a group mean, and every person's likelihood was integrated over the lattice, so that only means, spreads "

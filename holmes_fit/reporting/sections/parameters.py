@@ -180,7 +180,8 @@ def _effects(data: CohortData, quantity: str) -> pd.DataFrame:
     table = data["group"]
     if not len(table):
         return table
-    rows = table[(table["quantity"] == quantity) & ~table["model"].map(data.words.is_baseline)]
+    is_shown = ~table["model"].map(data.words.is_baseline) | (table["model"] == data.lead_model)
+    rows = table[(table["quantity"] == quantity) & is_shown]
     return rows[(quantity != "effect") | (rows["name"].str.lower() != "intercept")]
 
 
