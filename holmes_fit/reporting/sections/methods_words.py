@@ -54,7 +54,7 @@ CONDITIONS = (
 PAIRED = (
     "A parameter that differs between conditions was, on its scale of search, the mean of the condition plus a normal "
     "person effect, the same in all conditions, plus a normal rest, so that contrasts between conditions are paired "
-    "within people; all shares of the variance that belong to people were equally likely beforehand, and person effects "
+    "within people; all shares of the variance that belong to people were equally likely, and person effects "
     "were integrated out by Gauss-Hermite quadrature."
 )
 BY_CONDITION = (
