@@ -250,7 +250,7 @@ def _sheets_of(content: Content, sheet: str | None, findings: Findings) -> Itera
     elif JSON.match(data):
         yield from _read_json(content, findings)
         return
-    elif content.found and len(data.split()) and not data.strip().count(b"\n"):
+    elif content.found and data.strip() and b"\n" not in data.strip():
         findings.note(content.file, "left aside, as it is a header without rows")
         return
     elif content.found and SUMMARY.search(data):
