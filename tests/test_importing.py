@@ -96,6 +96,22 @@ def test_jspsych(form: str, tmp_path: Path) -> None:
     assert sum(n or 0 for rule, n in rules(imported) if rule == "kept task response") == 8
 
 
+def test_files_of_the_same_name_are_called_by_their_folders(tmp_path: Path) -> None:
+    files = {f"study_result_{i + 9}/comp-result_{i}/data.txt": raw_files.jspsych_records(i) for i in (0, 1)}
+    packed = {"metadata.json": b'{"data": [{"id": 1}]}'} | {name: json.dumps(r).encode() for name, r in files.items()}
+    lay(tmp_path / "raw", {"jatos_results.jzip": zipped(packed)})
+    imported = import_files(tmp_path / "raw", keep={"task": "response"})
+    people = ("study_result_9", "study_result_10")
+    assert_expected(imported, "response", "correct_response", people, tmp_path)
+    one, two = (json.dumps(records).encode() for records in files.values())
+    folder = lay(tmp_path / "groups", {"control/1.json": one, "control/2.json": two, "patient/1.json": two})
+    assert import_files(folder).table["subject"].unique().tolist() == ["control-1", "control-2", "patient-1"]
+    folder = lay(tmp_path / "days", {"p1/1/data.json": one, "p1/2/data.json": two, "p2/1/data.json": two})
+    table = import_files(folder, keep={"task": "response"}).table
+    assert table["subject"].tolist() == ["p1"] * 8 + ["p2"] * 4
+    assert [name[-14:] for name in table["file"].unique()] == ["p1/1/data.json", "p1/2/data.json", "p2/1/data.json"]
+
+
 def test_jspsych_keeps_what_may_be_a_trial_and_says_what_it_is(tmp_path: Path) -> None:
     path = tmp_path / "s07.json"
     path.write_text(json.dumps(raw_files.jspsych_records(0)), encoding="utf-8")

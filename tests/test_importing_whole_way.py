@@ -4,7 +4,8 @@ The files are made by ``tests/raw_files.py``, in the layout that the programs do
 
 - jsPsych: "Storing, Aggregating, and Manipulating Data" (www.jspsych.org, overview) and the data of its plugins. Nested
   answers are objects in JSON and text in CSV (pull request 1523 of jspsych/jsPsych); everything shown is a record of
-  its own, fixations too; servers such as JATOS write a person a line.
+  its own, fixations too; servers such as JATOS write a person a line, or pack a folder a person, in which all files
+  have the same name (the example data of the R package jatosR, visionlabels/jatosR).
 - PsychoPy: "Data outputs" (www.psychopy.org/general/dataOutputs.html). A separator ends every line (issue 129 of
   psychopy/psychopy), loops leave half-empty rows when they end (1116), routines outside of loops rows of their own
   (6002), the order of columns differs from person to person (1097), and whoever stops early has a column

@@ -1,7 +1,6 @@
 """What an import did to the files, as text for people and as facts for programs."""
 
 from collections.abc import Iterator
-from pathlib import PurePath
 
 from holmes_fit.trials.importing.reading import Imported
 from holmes_fit.trials.importing.sheets import Note, listed
@@ -24,7 +23,7 @@ def _joined(notes: list[Note]) -> Note:
     if len(notes) == 1:
         return notes[0]
     counts = [note.rows for note in notes if note.rows is not None]
-    files = listed([PurePath(note.file).name for note in notes], 2)
+    files = listed([note.file if len(note.file) <= 40 else f"…{note.file[-39:]}" for note in notes], 2)
     return Note(f"{len(notes):,} files ({files})", notes[0].rule, sum(counts) if counts else None)
 
 

@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, cast
 
 from holmes_fit._support.errors import Quoted, plain
-from holmes_fit.trials.files import DataPath, Reading, given_paths, in_natural_order, is_there, read_files, shown_path
+from holmes_fit.trials.files import DataPath, Reading, given_paths, in_natural_order, is_there, read_files
 from holmes_fit.trials.importing.bids import PARTICIPANTS, is_events_file
 from holmes_fit.trials.importing.sheets import (
     Findings,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 MOST_MEMBERS = 20_000
 WORKBOOK = "[Content_Types].xml"  # a member that only workbooks have
-SUFFIXES = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".xlsx", ".xlsm", ".parquet", ".gz", ".zip")
+SUFFIXES = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".xlsx", ".xlsm", ".parquet", ".gz", ".zip", ".jzip")
 RECORD_KEYS = {"trial_type", "trial_index", "sender", "sender_type"}  # of a record, where others hold lists of records
 PATHS = "a file, several, or a folder"
 SUMMARY = re.compile(rb"[\r\n]extraInfo[\r\n]")  # above what holds for the whole session
@@ -98,7 +98,7 @@ class _Opening:
             try:
                 yield from self._in_folder(path) if path.is_dir() else self._file(path, found=False)
             except (OSError, ValueError) as error:  # no access, or a name that the file system cannot hold
-                self._findings.problems.add(shown_path(path), Quoted(str(error)), "a file or folder that can be read")
+                self._findings.problems.add(_named(path), Quoted(str(error)), "a file or folder that can be read")
 
     def _in_folder(self, folder: Path) -> Iterator[Content]:
         inside = [path.relative_to(folder) for path in folder.rglob("*")]
@@ -108,7 +108,7 @@ class _Opening:
         )
         fitting = [path for path in files if path.suffix.lower() in SUFFIXES]
         aside = [path for path in files if path not in set(fitting)]
-        name, root = shown_path(folder), folder.resolve()
+        name, root = _named(folder), folder.resolve()
         away = [path for path in fitting if not (folder / path).resolve().is_relative_to(root)]
         fitting = [path for path in fitting if path not in set(away)]
         if away:
@@ -123,7 +123,7 @@ class _Opening:
             yield from self._file(folder / path, found=True)
 
     def _file(self, path: Path, found: bool) -> Iterator[Content]:
-        name = shown_path(path)
+        name = _named(path)
         if not is_there(path, PATHS, self._findings.problems):
             return
         if path.resolve() in self._opened:
@@ -170,7 +170,7 @@ class _Opening:
             aside = len(members) - len(wanted)
             self._findings.note(archive.file, f"left aside {aside:,} other files in the archive")
         if not wanted:
-            self._refuse(archive.file, "an archive without such files", f"files {', '.join(SUFFIXES[:-2])} in it")
+            self._refuse(archive.file, "an archive without such files", f"files {', '.join(SUFFIXES[:-3])} in it")
         for info in wanted:
             yield from self._member(opened, info, archive)
 
@@ -193,7 +193,7 @@ class _Opening:
         return fits
 
     def _member(self, opened: zipfile.ZipFile, info: zipfile.ZipInfo, archive: Content) -> Iterator[Content]:
-        name = f"{archive.file}/{plain(info.filename, 200)}"
+        name = f"{archive.file}/{_named(info.filename)}"
         data = self._unpack(opened, info, name)
         if data is None:
             return
@@ -230,10 +230,14 @@ class _Opening:
         self._findings.problems.add(file, Quoted(seen), allowed, advice)
 
 
+def _named(path: Path | str) -> str:
+    return plain(str(path), limit=4_096)  # whole, as folders may tell the people
+
+
 def _is_data(name: str) -> bool:
     parts = PurePosixPath(name).parts
     hidden = any(part.startswith((".", "__MACOSX")) for part in parts)
-    return not hidden and PurePosixPath(name).suffix.lower() in SUFFIXES[:-1]
+    return not hidden and PurePosixPath(name).suffix.lower() in SUFFIXES[:-2]
 
 
 def _sheets_of(content: Content, sheet: str | None, findings: Findings) -> Iterator[Sheet]:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from itertools import zip_longest
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from holmes_fit._support.errors import Quoted, plain
@@ -15,12 +18,30 @@ FILE_NAME = "file name"  # the subject is the name of the file
 OF_THE_LINK = re.compile(r"(meta\.)?url\.|metadata\.")
 
 
+def told_apart(sheets: list[Sheet]) -> list[Sheet]:
+    """Call files by the first folders in which they differ, if some have the same name, as p1/data.txt and p2/data.txt.
+
+    Where all have the same name, as those that JATOS packs, the folder alone names the person.
+    """
+    folders = [PurePosixPath(sheet.file.replace("\\", "/")).parts[:-1] for sheet in sheets]
+    levels = [level for level in zip_longest(*folders, fillvalue="") if len(set(level)) > 1]
+    if not levels or len({(sheet.name, sheet.part) for sheet in sheets}) == len(sheets):
+        return sheets
+    alone = len({sheet.name for sheet in sheets}) == 1
+    called = [
+        folder if alone or not folder else f"{folder}-{sheet.name}"
+        for folder, sheet in zip(levels[0], sheets, strict=True)
+    ]
+    return [replace(sheet, called=name) for sheet, name in zip(sheets, called, strict=True)]
+
+
 def with_subject(sheet: Sheet, form: Format, wanted: str | None, findings: Findings) -> Sheet:
     """Name the person of each row in a column ``subject``, from the best column there is, or the file's name."""
     table = sheet.table
     columns = _subject_columns(sheet, form, wanted, findings)
     if not columns:
-        findings.note(sheet.file, f"subject {plain(sheet.person)} from the file's name")
+        source = "name of its folder" if sheet.called else "file's name"
+        findings.note(sheet.file, f"subject {plain(sheet.person)} from the {source}")
         return sheet.with_table(with_column(table, "subject", sheet.person, sheet.file, findings))
     cells = table[columns[0]].str.strip()
     people = [name for name in cells.unique() if name]

@@ -14,7 +14,7 @@ from holmes_fit._support.errors import Problems, Quoted, check_kind, nearest, pl
 from holmes_fit.trials.files import DataPath
 from holmes_fit.trials.importing.bids import BIDS
 from holmes_fit.trials.importing.files import read_sheets
-from holmes_fit.trials.importing.people import FILE_NAME, check_named, with_subject, with_what_was_said
+from holmes_fit.trials.importing.people import FILE_NAME, check_named, told_apart, with_subject, with_what_was_said
 from holmes_fit.trials.importing.recognise import FORMATS, of_kind, recognise
 from holmes_fit.trials.importing.sheets import (
     Findings,
@@ -165,7 +165,7 @@ def _checked_choice(name: str, given: object, problems: Problems) -> dict[str, l
 def _trials(form: Format, sheets: list[Sheet], options: _Options, findings: Findings) -> pd.DataFrame:
     import pandas as pd
 
-    sheets = form.prepare(sheets, findings)
+    sheets = told_apart(form.prepare(sheets, findings))
     if not sheets:
         findings.problems.add("data", Quoted("no file that could be used"), f"files of {form.kind}", _advice(findings))
     findings.problems.raise_if_any()
@@ -236,17 +236,23 @@ def _chosen(sheet: Sheet, options: _Options, findings: Findings) -> pd.DataFrame
 
 def _with_files(parts: list[tuple[Sheet, Any]], findings: Findings) -> list[tuple[Sheet, Any]]:
     """Add a column ``file`` where the trials of one person come from several files."""
+    names = [sheet.person for sheet, _ in parts]
+    if len(set(names)) < len(names):
+        names = [sheet.file for sheet, _ in parts]
     files: dict[str, list[str]] = {}
-    for sheet, table in parts:
+    for name, (_, table) in zip(names, parts, strict=True):
         for person in table["subject"].unique():
-            files.setdefault(person, []).append(sheet.person)
+            files.setdefault(person, []).append(name)
     several = {person: names for person, names in files.items() if len(names) > 1}
     if not several:
         return parts
-    person, names = next(iter(several.items()))
-    rule = f"people with several files: {len(several):,}, such as {plain(person)} with {listed(names, 4)}"
+    person, own = next(iter(several.items()))
+    rule = f"people with several files: {len(several):,}, such as {plain(person)} with {listed(own, 4)}"
     findings.note("all files", f"{rule}; trials are numbered on in that order, and a column file tells them apart")
-    return [(sheet, with_column(table, "file", sheet.person, sheet.file, findings)) for sheet, table in parts]
+    return [
+        (sheet, with_column(table, "file", name, sheet.file, findings))
+        for name, (sheet, table) in zip(names, parts, strict=True)
+    ]
 
 
 def _numbered(table: pd.DataFrame, form: Format, findings: Findings) -> pd.DataFrame:

@@ -63,11 +63,12 @@ class Sheet:
     table: pd.DataFrame
     part: int = 0  # counts the people of a file that holds several, from 1
     found: bool = False  # in a folder or an archive, not named by the user
+    called: str = ""  # by its folder, where other files have its name
 
     @property
     def person(self) -> str:
         """The person's name, where no column tells it."""
-        return f"{self.name}-{self.part}" if self.part else self.name
+        return f"{self.called or self.name}-{self.part}" if self.part else self.called or self.name
 
     def with_table(self, table: pd.DataFrame) -> Sheet:
         return replace(self, table=table)
