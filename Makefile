@@ -38,6 +38,21 @@ $(STAMP): requirements.lock pyproject.toml
 test: check ## Run the checks, then the tests
 	"$(BIN)/python" -m pytest -n 2
 
+# Python 3.11 has PyMC 5 and ArviZ 0.23, newer ones PyMC 6 and ArviZ 1: requirements.lock is forked there.
+# `make matrix TESTS=tests/test_pooling.py` runs some of the tests.
+TESTS ?=
+MINORS = 11 12 13 14
+.PHONY: matrix
+matrix: ## Run the tests with every Python that is found, pyenv's included
+	@for minor in $(MINORS); do \
+		python=$$(ls -d "$${PYENV_ROOT:-$$HOME/.pyenv}"/versions/3.$$minor.*/bin/python 2>/dev/null | sort -V | tail -n 1); \
+		python=$${python:-$$(command -v python3.$$minor)}; venv=build/matrix/3.$$minor; \
+		if [ -z "$$python" ]; then echo "Python 3.$$minor is not here."; continue; fi; \
+		echo "Python 3.$$minor: $$python"; \
+		$(MAKE) env VENV=$$venv PYTHON="$$python" && $$venv/bin/python -m pytest -n 2 $(TESTS) \
+			|| failed="$$failed 3.$$minor"; \
+	done; [ -z "$$failed" ] || { echo "The tests fail with Python$$failed." >&2; exit 1; }
+
 # import-linter runs without its cache, which misses that a module imported earlier has been added since.
 check: env ## Lint, check the format, the types and the direction of imports
 	"$(BIN)/ruff" check .
@@ -158,6 +173,21 @@ audit: env ## Check versions and licences of all dependencies
 wheel: env ## Build the wheel, and try it with no repository around
 	"$(BIN)/python" -m benchmarks.wheel
 
+# The tools of releases have an environment of their own. `dist` then holds what a release consists of.
+RELEASE = build/release
+.PHONY: dist
+dist: env ## Build wheel and sdist, and check them, the workflows and the citation file
+	rm -rf dist
+	"$(BIN)/python" -m hatchling build -d dist
+	"$(PYTHON)" -m venv $(RELEASE)
+	$(RELEASE)/bin/python -m pip install --disable-pip-version-check --quiet \
+		$$("$(BIN)/python" -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["release"])')
+	$(RELEASE)/bin/twine check --strict dist/*
+	$(RELEASE)/bin/check-wheel-contents dist/*.whl
+	$(RELEASE)/bin/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(RELEASE)/bin/check-jsonschema --builtin-schema vendor.github-issue-forms $$(grep -L blank_issues .github/ISSUE_TEMPLATE/*)
+	$(RELEASE)/bin/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
+
 # Compiled code is not traced. So the tests of the kernel run once more, uncompiled, and count as well.
 lines: env ## Measure line coverage, the kernel with compilation off
 	"$(BIN)/coverage" erase
@@ -189,8 +219,8 @@ people: env ## Compare all models on files of real people
 lock: ## Resolve pyproject.toml into requirements.lock
 	"$(PYTHON)" -m venv $(LOCK_VENV)
 	$(LOCK_VENV)/bin/python -m pip install --disable-pip-version-check --quiet "uv>=0.9,<1"
-	$(LOCK_VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest \
-		--all-extras --generate-hashes --no-emit-index-url --custom-compile-command "make lock" \
+	$(LOCK_VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 \
+		--fork-strategy requires-python --extra cluster --extra dev --extra docs --extra tables --generate-hashes --no-emit-index-url --custom-compile-command "make lock" \
 		$(LOCK_FLAGS) pyproject.toml --output-file requirements.lock
 
 clean: ## Remove the environment, caches and build products

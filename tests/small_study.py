@@ -46,14 +46,14 @@ def fit_pilot(folder: Path) -> None:
 
 def draw_groups_from_their_priors(patch: pytest.MonkeyPatch) -> None:
     """Let every group be a draw from about the middle of its prior: NUTS, which takes longer, has tests of its own."""
-    import arviz as az
-
     from holmes_fit.groups.pooling.density import Density
+    from holmes_fit.groups.posteriors import Posterior, draws_of, posterior_of
 
-    def nuts(density: Density, sampling: Sampling, on_step: object = None) -> az.InferenceData:
+    def nuts(density: Density, sampling: Sampling, on_step: object = None) -> Posterior:
         shape = (sampling.chains, FEW_DRAWS)
         points = density.middle + np.random.default_rng(1).normal(0, 0.5, size=(*shape, len(density.middle)))
         stats = {"diverging": np.zeros(shape, dtype=bool)}
-        return az.from_dict(density.variables(points), sample_stats=stats, coords=density.coords, dims=density.dims)
+        draws = draws_of(density.variables(points), density.coords, density.dims)
+        return posterior_of({"posterior": draws, "sample_stats": draws_of(stats)})
 
     patch.setattr(import_module("holmes_fit.groups.pooling.sampling"), "nuts", nuts)

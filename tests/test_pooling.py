@@ -25,6 +25,7 @@ from holmes_fit.groups.pooling.priors import GroupPrior, draw_prior, prior_predi
 from holmes_fit.groups.pooling.results import in_words, to_arviz
 from holmes_fit.groups.pooling.sampling import Diagnostics, Sampling, nuts
 from holmes_fit.groups.pooling.tables import checks_row, group_table, people_table
+from holmes_fit.groups.posteriors import read_posterior, write_posterior
 from tests.toy_lattices import gaussian_lattices, log_axis
 
 SEED = 20260
@@ -483,10 +484,8 @@ def test_noise_of_the_group_is_in_tables_and_words(pooled: Pooled, shift: float,
 
 @pytest.mark.slow
 def test_arviz_file_comes_back_and_the_seed_fixes_it(pooled: Pooled, tmp_path) -> None:
-    import arviz as az
-
-    to_arviz(pooled).to_netcdf(str(tmp_path / "pool_holmes.nc"), engine="h5netcdf")
-    back = az.from_netcdf(str(tmp_path / "pool_holmes.nc"), engine="h5netcdf")
+    write_posterior(to_arviz(pooled), tmp_path / "pool_holmes.nc")
+    back = read_posterior(tmp_path / "pool_holmes.nc")
     np.testing.assert_array_equal(back["posterior"]["mean"], pooled.idata["posterior"]["mean"])
     assert back["log_likelihood"]["choices"].shape == (4, 500, 12)
     assert back["individuals"]["value"].shape == (12, 1000, 1)

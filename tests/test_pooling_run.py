@@ -4,7 +4,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import arviz as az
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,6 +14,7 @@ from holmes_fit.fitting.cohort import fit
 from holmes_fit.groups.pooling.lattices import load_lattices
 from holmes_fit.groups.pooling.results import pool
 from holmes_fit.groups.pooling.sampling import Sampling
+from holmes_fit.groups.posteriors import read_posterior
 from holmes_fit.models.registry import MODELS
 from holmes_fit.runs.fitted import FittedRun
 from holmes_fit.runs.folder import Run, open_run, read_run
@@ -112,7 +112,7 @@ def test_results_are_written_into_the_run(fitted: Run) -> None:
     assert list(people["subject"]) == list(found["bias"].lattices.subjects)
     assert np.all((people["lower"] < people["median"]) & (people["median"] < people["upper"]))
     assert isinstance(fitted.read_table("pooling_prior.csv"), pd.DataFrame)
-    back = az.from_netcdf(str(fitted.path("pool_bias.nc")), engine="h5netcdf")
+    back = read_posterior(fitted.path("pool_bias.nc"))
     assert back["posterior"].attrs["model"] == "bias"
     assert back["log_likelihood"]["choices"].shape == (2, 200, 4)
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 
-import arviz as az
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -32,7 +31,8 @@ from holmes_fit.groups.pooling.mixture import Mixture, check_mixture, mix_models
 from holmes_fit.groups.pooling.pool import check_enough, pool_people
 from holmes_fit.groups.pooling.priors import GroupPrior
 from holmes_fit.groups.pooling.results import check_group_model, listed, pool, read_pooled, to_arviz
-from holmes_fit.groups.pooling.sampling import Diagnostics, Sampling, counted, diagnose, read_kept
+from holmes_fit.groups.pooling.sampling import Diagnostics, Sampling, counted, diagnose
+from holmes_fit.groups.posteriors import Posterior, read_posterior, write_posterior
 from holmes_fit.models.registry import check_count
 from holmes_fit.runs.fitted import fitted_run
 from holmes_fit.runs.folder import HasRun, Run
@@ -80,7 +80,7 @@ class Comparison:
         return prior_sensitivity(self.mixture.lattices)
 
     @property
-    def idata(self) -> az.InferenceData:
+    def idata(self) -> Posterior:
         """The posterior of the mixture, for ArviZ."""
         return self.mixture.idata
 
@@ -200,7 +200,7 @@ def compare(
         posteriors = {
             name: _posterior(run, each, prior, sampling, begin) for name, each in lattices.items() if each.axes
         }
-        kept = read_kept(run.path(MIXTURE))
+        kept = read_posterior(run.path(MIXTURE))
         mixture = mix_models(
             mixed,
             prior=prior,
@@ -246,9 +246,7 @@ def compare(
     return found
 
 
-def _posterior(
-    run: Run, lattices: Lattices, prior: GroupPrior | None, sampling: Sampling, begin: OnBegin
-) -> az.InferenceData:
+def _posterior(run: Run, lattices: Lattices, prior: GroupPrior | None, sampling: Sampling, begin: OnBegin) -> Posterior:
     """Return the group of a model without covariates: as the run has it, or pooled now.
 
     What the run has from pooling others, or with covariates, stays as it is.
@@ -289,7 +287,7 @@ def write(found: Comparison) -> None:
     for name, table in tables.items():
         found.run.write_table(name, table)
     with found.run.writing(MIXTURE) as temporary:
-        found.idata.to_netcdf(str(temporary), engine="h5netcdf")
+        write_posterior(found.idata, temporary)
 
 
 def _chosen(models: Sequence[str] | None, known: Sequence[str]) -> list[str]:

@@ -3,9 +3,10 @@
 import warnings
 from dataclasses import dataclass
 
-import arviz as az
 import numpy as np
 from numpy.typing import NDArray
+
+from holmes_fit.groups.posteriors import Posterior, leave_out_one
 
 LARGEST_K = 0.7  # above, the estimate for a person cannot be trusted
 
@@ -31,12 +32,11 @@ class LeftOut:
         return int(np.sum(self.k > LARGEST_K))
 
 
-def leave_one_out(pooled: az.InferenceData) -> LeftOut:
+def leave_one_out(pooled: Posterior) -> LeftOut:
     """Return what a pooled group predicts of each person, by Pareto-smoothed importance sampling."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # a large k is reported with the results
-        found = az.loo(pooled, pointwise=True, var_name="choices")
-    return LeftOut(np.asarray(found.loo_i, dtype=np.float64), np.asarray(found.pareto_k, dtype=np.float64))
+        return LeftOut(*leave_out_one(pooled, "choices"))
 
 
 def error_of_sum(values: NDArray[np.float64]) -> float:

@@ -21,7 +21,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import arviz as az
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
@@ -32,6 +31,7 @@ from holmes_fit.groups.pooling.draws import GroupDraws, People
 from holmes_fit.groups.pooling.lattices import Lattices, check_same_people
 from holmes_fit.groups.pooling.priors import GroupPrior
 from holmes_fit.groups.pooling.sampling import OnStep, Sampled, Sampling, nuts_once
+from holmes_fit.groups.posteriors import Posterior, smoothed_weights
 
 IMPUTATIONS = 50
 LEAST_EFFECTIVE = 0.1  # of the draws: five times as many as are taken from each imputation
@@ -92,7 +92,7 @@ def mix_models(
     *,
     prior: GroupPrior | None = None,
     sampling: Sampling | None = None,
-    kept: az.InferenceData | None = None,
+    kept: Posterior | None = None,
     on_step: OnStep | None = None,
 ) -> Mixture:
     """Fit the mixture of several models, from everyone's lattices under each. For the rest, see :func:`pool_people`."""
@@ -166,9 +166,7 @@ def impute(
 def _smoothed_weights(log_weights: NDArray[np.float64]) -> NDArray[np.float64]:
     if np.ptp(log_weights) < 1e-9:  # no errors: all draws count alike
         return np.full(len(log_weights), 1 / len(log_weights))
-    smoothed, _ = az.psislw(log_weights)
-    weights = np.exp(np.asarray(smoothed))
-    return weights / weights.sum()
+    return smoothed_weights(log_weights)
 
 
 def check_mixture(lattices: Sequence[Lattices]) -> None:

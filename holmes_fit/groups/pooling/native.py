@@ -24,6 +24,9 @@ _double = types.CPointer(types.double)
 VALUE_AND_SLOPES = types.int64(types.uint64, _double, _double, _double, types.voidptr)
 AFTER_STEP = types.int64(types.uint64, types.uint64, _double, _double, types.voidptr)
 N_ARRAYS = len(Grid._fields) + len(Scaled._fields) + len(People._fields)
+# nutpie for PyMC 6 asks for the names of shared variables, too; here are none.
+FIELDS = set(CompiledPyMCModel.__dataclass_fields__)
+SHARED_NAMES: dict[str, Any] = {name: {} for name in FIELDS & {"shared_var_keys"}}
 CANNOT_GO_ON = 3  # what nutpie takes for a step that led out of where the density is finite
 
 
@@ -116,6 +119,7 @@ def for_nutpie(memory: Memory, begin: Callable[[int], NDArray[np.float64]], size
         compiled_expand_func=after_step,
         initial_point_func=begin,
         shared_data={"memory": memory},  # so that it lives as long as the model
+        **SHARED_NAMES,
         user_data=memory.header,
         n_expanded=size,
         shape_info=([POINT], [slice(0, size)], [(size,)]),

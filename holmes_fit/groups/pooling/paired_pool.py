@@ -30,7 +30,7 @@ from holmes_fit.runs.workers.processes import one_thread
 from holmes_fit.settings.spaces import named
 
 if TYPE_CHECKING:
-    import arviz as az
+    from holmes_fit.groups.posteriors import Posterior
 
     from holmes_fit.groups.pooling.compiled import Scaled
     from holmes_fit.groups.pooling.lattices import MergedLattices
@@ -144,7 +144,7 @@ def pool_conditions(
     *,
     prior: GroupPrior | None = None,
     sampling: Sampling | None = None,
-    kept: az.InferenceData | None = None,
+    kept: Posterior | None = None,
     on_step: OnStep | None = None,
 ) -> PooledConditions:
     """Fit the group model of one latent-cause model to people in several conditions."""

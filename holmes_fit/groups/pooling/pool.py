@@ -20,12 +20,11 @@ from holmes_fit.groups.pooling.lattices import Lattices, MergedLattices
 from holmes_fit.groups.pooling.priors import GroupPrior
 from holmes_fit.groups.pooling.sampling import OnStep, Sampled, Sampling, nuts_once
 from holmes_fit.groups.pooling.tables import group_table, people_table, quantities_of
+from holmes_fit.groups.posteriors import Posterior
 from holmes_fit.runs.knowledge import Knowledge, within_cells
 from holmes_fit.settings.distributions import FEWEST_IN_GROUP
 
 if TYPE_CHECKING:
-    import arviz as az
-
     from holmes_fit.groups.pooling.covariates import Design
 
 FOR_PEOPLE = 500  # draws of the group over which a person's posterior is averaged
@@ -149,7 +148,7 @@ def pool_people(
     people: pd.DataFrame | None = None,
     prior: GroupPrior | None = None,
     sampling: Sampling | None = None,
-    kept: az.InferenceData | None = None,
+    kept: Posterior | None = None,
     on_step: OnStep | None = None,
 ) -> Pooled:
     """Fit the group model of one latent-cause model.

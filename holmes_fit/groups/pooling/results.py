@@ -7,7 +7,6 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import arviz as az
 import numpy as np
 import pandas as pd
 import xarray as xr
@@ -21,8 +20,9 @@ from holmes_fit.groups.pooling.paired import ConditionLattices
 from holmes_fit.groups.pooling.paired_pool import PooledConditions, pool_conditions
 from holmes_fit.groups.pooling.pool import Pooled, pool_people
 from holmes_fit.groups.pooling.priors import GroupPrior, draw_prior
-from holmes_fit.groups.pooling.sampling import Sampling, counted, read_kept
+from holmes_fit.groups.pooling.sampling import Sampling, counted
 from holmes_fit.groups.pooling.tables import checks_row, prior_table
+from holmes_fit.groups.posteriors import Posterior, read_posterior, with_groups, write_posterior
 from holmes_fit.models.registry import MODELS
 from holmes_fit.runs.fitted import FittedRun, fitted_run
 from holmes_fit.runs.folder import HasRun, Run
@@ -122,7 +122,7 @@ def pool(
             how: dict[str, Any] = {
                 "prior": prior,
                 "sampling": sampling,
-                "kept": read_kept(run.path(f"pool_{name}.nc")),
+                "kept": read_posterior(run.path(f"pool_{name}.nc")),
                 "on_step": counted(begin(f"pooling {name}"), (sampling or Sampling()).steps),
             }
             if isinstance(lattices, ConditionLattices):
@@ -175,12 +175,12 @@ def write_pooled(run: Run, pooled: Sequence[Pooled | PooledConditions]) -> list[
         if not each.is_new:  # its file is what the draws were read from
             continue
         with run.writing(name) as temporary:
-            to_arviz(each).to_netcdf(str(temporary), engine="h5netcdf")
+            write_posterior(to_arviz(each), temporary)
         paths.append(run.path(name))
     return paths
 
 
-def to_arviz(pooled: Pooled | PooledConditions) -> az.InferenceData:
+def to_arviz(pooled: Pooled | PooledConditions) -> Posterior:
     """Return everything about a group for ArviZ.
 
     Beside what NUTS has sampled: ``log_likelihood`` of every person, for leave-one-subject-out; ``prior``; and the
@@ -203,7 +203,7 @@ def to_arviz(pooled: Pooled | PooledConditions) -> az.InferenceData:
             {"merging": pooled.errors.merging, "noise": pooled.errors.noise, "shift": pooled.errors.shift}, coords
         ),
     }
-    result = pooled.idata.copy()
+    result = with_groups(pooled.idata, groups)
     result["posterior"].attrs |= {
         "model": pooled.model,
         "formulas": json.dumps(list(pooled.formulas)),
@@ -212,13 +212,12 @@ def to_arviz(pooled: Pooled | PooledConditions) -> az.InferenceData:
         "lattices": pooled.lattices.digest,
         "individuals": JOINT,
     }
-    result.add_groups(groups)
     return result
 
 
-def read_pooled(run: Run, lattices: Lattices, prior: GroupPrior | None = None) -> az.InferenceData | None:
+def read_pooled(run: Run, lattices: Lattices, prior: GroupPrior | None = None) -> Posterior | None:
     """Return what was pooled from just these lattices with this prior and no covariates, if anything was."""
-    found = read_kept(run.path(f"pool_{lattices.model}.nc"))
+    found = read_posterior(run.path(f"pool_{lattices.model}.nc"))
     if found is None:
         return None
     wanted = {

@@ -13,10 +13,8 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from importlib.metadata import version
 from itertools import count
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import arviz as az
 import numpy as np
 import nutpie
 from numpy.typing import NDArray
@@ -26,6 +24,7 @@ from holmes_fit._support.progress import OnProgress
 from holmes_fit.groups.pooling.density import Density
 from holmes_fit.groups.pooling.native import POINT, Memory
 from holmes_fit.groups.pooling.paired import PairedDensity, Steps
+from holmes_fit.groups.posteriors import Posterior, draws_of, group_of, mixing, posterior_of
 from holmes_fit.models.registry import check_count, is_number
 from holmes_fit.runs.identity import RESULTS, RESULTS_VERSION
 from holmes_fit.runs.workers.processes import usable_cores
@@ -91,7 +90,7 @@ def counted(progress: OnProgress | None, total: int) -> OnStep | None:
     return lambda: progress(next(numbers), total)
 
 
-def nuts(density: Density | PairedDensity, sampling: Sampling, on_step: OnStep | None = None) -> az.InferenceData:
+def nuts(density: Density | PairedDensity, sampling: Sampling, on_step: OnStep | None = None) -> Posterior:
     """Sample a group model: all chains, or none if Ctrl-C is pressed; ``on_step`` follows every step."""
 
     def begin(seed: int) -> NDArray[np.float64]:
@@ -117,9 +116,9 @@ def nuts(density: Density | PairedDensity, sampling: Sampling, on_step: OnStep |
         raise
     points = found["posterior"][POINT].values
     stats = {name: found["sample_stats"][name].values for name in KEPT}
-    named = az.from_dict(density.variables(points), sample_stats=stats, coords=density.coords, dims=density.dims)
-    named["posterior"].attrs |= {"density": density.digest, "sampling": sampling.identity}
-    return named
+    draws = draws_of(density.variables(points), density.coords, density.dims)
+    draws.attrs |= {"density": density.digest, "sampling": sampling.identity}
+    return posterior_of({"posterior": draws, "sample_stats": draws_of(stats)})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,7 +126,7 @@ class Sampled:
     """A group model that NUTS has walked on."""
 
     density: Any  # Density or PairedDensity
-    idata: az.InferenceData  # the draws
+    idata: Posterior  # the draws
     diagnostics: Diagnostics
     is_new: bool = True  # whether NUTS was run, or the draws are those of an earlier time
 
@@ -142,7 +141,7 @@ class Sampled:
 def nuts_once(
     density: Density | PairedDensity,
     sampling: Sampling,
-    kept: az.InferenceData | None = None,
+    kept: Posterior | None = None,
     on_step: OnStep | None = None,
 ) -> Sampled:
     """Return the draws that were kept, if they are of the same model and sampling, or else new ones."""
@@ -151,19 +150,11 @@ def nuts_once(
     if kept is None or is_new:
         idata = nuts(density, sampling, on_step)
     else:
-        idata = az.InferenceData(posterior=kept["posterior"], sample_stats=kept["sample_stats"])
+        idata = posterior_of({name: group_of(kept, name) for name in ("posterior", "sample_stats")})
     return Sampled(density=density, idata=idata, diagnostics=diagnose(idata), is_new=is_new)
 
 
-def read_kept(path: Path) -> az.InferenceData | None:
-    """Return draws that were written to a file, or nothing if it is not there or cannot be read."""
-    try:
-        return az.from_netcdf(str(path), engine="h5netcdf")
-    except (OSError, ValueError, KeyError):
-        return None
-
-
-def _watched(sampler: Any, memory: Memory | Steps, total: int, on_step: OnStep) -> az.InferenceData:
+def _watched(sampler: Any, memory: Memory | Steps, total: int, on_step: OnStep) -> Posterior:
     """Wait for the chains here, where Ctrl-C arrives, and say how far they are."""
     said, found = 0, None
     while found is None:
@@ -200,12 +191,6 @@ class Diagnostics:
         return found
 
 
-def diagnose(idata: az.InferenceData) -> Diagnostics:
+def diagnose(idata: Posterior) -> Diagnostics:
     """Return the worst diagnostics of a sampled posterior."""
-    summary = az.summary(idata, kind="diagnostics", round_to="none")
-    return Diagnostics(
-        divergences=int(idata["sample_stats"]["diverging"].sum()),
-        r_hat=float(summary["r_hat"].max()),
-        ess_bulk=float(summary["ess_bulk"].min()),
-        ess_tail=float(summary["ess_tail"].min()),
-    )
+    return Diagnostics(int(idata["sample_stats"]["diverging"].sum()), **mixing(group_of(idata, "posterior")))

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-import arviz as az
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from holmes_fit.groups.pooling.draws import population_median
 from holmes_fit.groups.pooling.priors import prior_predictive
+from holmes_fit.groups.posteriors import mixing
 from holmes_fit.runs.knowledge import summary
 
 if TYPE_CHECKING:
@@ -42,17 +42,12 @@ def group_table(pooled: Pooled | PooledConditions) -> pd.DataFrame:
     """
     rows = []
     for about, values in pooled.quantities():
-        by_chain = values.reshape(pooled.sampling.chains, -1)
         rows.append(
             {"model": pooled.model, **about}
             | summary(values)
-            | {
-                "probability_above_0": np.mean(values > 0) if about["quantity"] in ("effect", "contrast") else np.nan,
-                "r_hat": float(az.rhat(by_chain)),
-                "ess_bulk": float(az.ess(by_chain, method="bulk")),
-                "ess_tail": float(az.ess(by_chain, method="tail")),
-                "divergences": pooled.diagnostics.divergences,
-            }
+            | {"probability_above_0": np.mean(values > 0) if about["quantity"] in ("effect", "contrast") else np.nan}
+            | mixing(values.reshape(pooled.sampling.chains, -1))
+            | {"divergences": pooled.diagnostics.divergences}
         )
     return pd.DataFrame(rows)
 
