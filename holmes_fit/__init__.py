@@ -24,11 +24,13 @@ if TYPE_CHECKING:
     from holmes_fit.models.tracing import trace_cohort as trace_cohort
     from holmes_fit.reporting.drawing import draw as draw
     from holmes_fit.reporting.writing import report as report
+    from holmes_fit.studies.planning.designs import plan_designs as plan_designs
     from holmes_fit.studies.planning.study import plan as plan
     from holmes_fit.studies.planning.study import read_plan as read_plan
     from holmes_fit.studies.recovery.results import read_recovery as read_recovery
     from holmes_fit.studies.recovery.study import recover as recover
     from holmes_fit.studies.simulation import simulate as simulate
+    from holmes_fit.trials.examples import example as example
     from holmes_fit.trials.importing.draft import draft_protocol as draft_protocol
     from holmes_fit.trials.importing.reading import import_files as import_files
     from holmes_fit.trials.protocols.catalogue import load_protocol as load_protocol
@@ -47,11 +49,13 @@ _HOME = {
     "compare": "groups.comparison.compare",
     "draft_protocol": "trials.importing.draft",
     "draw": "reporting.drawing",
+    "example": "trials.examples",
     "fit": "fitting.cohort",
     "import_files": "trials.importing.reading",
     "load_model": "models.own",
     "load_protocol": "trials.protocols.catalogue",
     "plan": "studies.planning.study",
+    "plan_designs": "studies.planning.designs",
     "pool": "groups.pooling.results",
     "protocol_names": "trials.protocols.catalogue",
     "read_cohort": "trials.reading",
@@ -74,11 +78,13 @@ __all__ = [
     "compare",
     "draft_protocol",
     "draw",
+    "example",
     "fit",
     "import_files",
     "load_model",
     "load_protocol",
     "plan",
+    "plan_designs",
     "pool",
     "protocol_names",
     "read_cohort",

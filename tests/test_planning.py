@@ -381,3 +381,53 @@ def test_a_folder_of_other_people_is_refused(asked: Asked, planned: StudyPlan) -
         )
     with pytest.raises(InputError, match="a run of something else; allowed: a folder of holmes-fit plan"):
         read_plan(planned.folder / "trials_8" / "from_bias")
+
+
+# --- designs side by side
+def test_designs_are_set_side_by_side_by_the_trial_and_by_the_minute(
+    tmp_path: Path, asked: Asked, shell: Shell
+) -> None:
+    how = ["--models", "bias,rescorla_wagner", "--preset", str(asked.preset), "--people", "6", "--workers", "1"]
+    arguments = [
+        "plan",
+        "--protocols",
+        "conditioning,compositional_2",
+        "--seconds",
+        "3,6",
+        *how,
+        "--out",
+        str(tmp_path),
+    ]
+    out, _ = shell(*arguments, "--json")
+    said = json.loads(out)
+    table = pd.read_csv(tmp_path / "designs.csv")
+    assert table.to_dict("records") == [pytest.approx(row) for row in said["designs"]]
+    assert list(table["trials"]) == [40, 40, 80, 80]
+    assert list(table["minutes"]) == [2, 2, 8, 8]
+    for ends in ("", "_lower", "_upper"):
+        np.testing.assert_allclose(table[f"per_trial{ends}"] * table["trials"], table[f"evidence{ends}"])
+        np.testing.assert_allclose(table[f"per_minute{ends}"] * table["minutes"], table[f"evidence{ends}"])
+    for row in table.itertuples():
+        folder = tmp_path / str(row.protocol) / f"trials_{row.trials}" / f"from_{row.model}"
+        evidence = holmes_fit.read_fits(folder).models.pivot(index="subject", columns="model", values="log_evidence")
+        ahead = evidence[row.model] - evidence[row.against]
+        assert (row.people, row.evidence, row.right) == (6, pytest.approx(ahead.mean()), (ahead > 0).mean())
+    worse = table.groupby("protocol")["per_minute"].min()  # the design whose worse direction is best comes first
+    assert said["words"].startswith(f"To tell bias and rescorla_wagner apart, {worse.idxmax()} says most")
+    assert said["words"].endswith(f"then {worse.idxmin()} {worse.min():.3f}.")
+
+
+@pytest.mark.parametrize(
+    ("what", "seen"),
+    [
+        ([], "option --protocol; option --trials: saw nothing"),
+        (["--protocols", "reversal", "--trials", "20"], "either --protocol and --trials, or --protocols"),
+        (["--protocols", "reversal,reversal"], "designs with different names"),
+        (["--protocols", "reversal,shepard", "--seconds", "3,4,5"], "a number above 0, or one for each of 2 designs"),
+        (["--protocols", "nowhere,reversal", "--seconds", "soon"], "saw 'nowhere'"),
+        (["--protocols", "nowhere,reversal", "--seconds", "soon"], "option --seconds: saw 'soon'"),
+    ],
+)
+def test_designs_that_cannot_be_compared_are_refused(what: list[str], seen: str, tmp_path: Path, shell: Shell) -> None:
+    assert seen in shell.refuses("plan", *what, "--out", tmp_path / "designs")
+    assert not list(tmp_path.iterdir())

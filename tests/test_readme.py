@@ -128,6 +128,7 @@ def test_every_table_that_is_written_is_explained(tmp_path: Path, monkeypatch: p
     hf.compare(fits, datasets=2, workers=1, progress=False)
     hf.recover(from_run=fits, workers=1, progress=False)
     hf.plan("conditioning", [20], [5], out=tmp_path / "plan", models=models, people=3, **effort)
+    hf.plan_designs(["conditioning"], out=tmp_path / "designs", models=models, people=3, **effort)
 
     written = {path.name: path for path in tmp_path.rglob("*") if path.suffix in (".csv", ".nc", ".txt")}
     text = README.read_text(encoding="utf-8")

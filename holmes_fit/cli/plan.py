@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import holmes_fit as hf
+from holmes_fit._support.errors import Problems, Quoted
 from holmes_fit.cli import options
 from holmes_fit.cli.app import command
 from holmes_fit.cli.long_work import LongWork, how_long
@@ -20,14 +21,22 @@ if TYPE_CHECKING:
     from holmes_fit.studies.planning.study import Question
 
 
+SHOWN = ("protocol", "trials", "minutes", "model", "against", "evidence", "per_trial", "per_minute", "right")
+
+
 @command(
     "holmes-fit plan --protocol compositional_3 --trials 80,160,320 --quick",
     "holmes-fit plan --protocol compositional_3 --trials 80,160,320 --subjects 10,20,40,80 --out runs/plan",
     "holmes-fit plan --protocol protocols/my_task.toml --trials 200,400 --people 100 --dask tcp://lab3:8786",
+    "holmes-fit plan --protocols compositional_3,reversal,protocols/my_task.toml --seconds 4,4,6 --out runs/designs",
 )
 def plan(
-    protocol: options.ProtocolName,
-    trials: Annotated[str, option("N,N,...", "Numbers of trials to compare.", show_default=False)],
+    protocol: options.ProtocolName | None = None,
+    trials: Annotated[str | None, option("N,N,...", "Numbers of trials to compare.")] = None,
+    protocols: Annotated[
+        str | None, option("P,P,...", "Designs to set side by side instead, as long as they are.")
+    ] = None,
+    seconds: Annotated[str, option("S", "Seconds that a trial takes, or one number for each design.")] = "5",
     subjects: Annotated[str, option("N,N,...", "Numbers of participants to compare.")] = "10,20,40,80",
     models: options.Models = "flat,holmes",
     people: Annotated[int, option("N", "People simulated from each model for each number of trials.")] = 24,
@@ -43,19 +52,24 @@ def plan(
     the models are told apart. Results go to the folder --out: plan.csv, plan_power.csv, plan_people.csv,
     plan_summary.txt, figures/. People are fitted once for each number of trials; other numbers of participants cost
     nothing. Numbers of trials can be added later with the same --out, if those that were there are given again: they
-    are not fitted anew. Stopped at any moment, the same command goes on where it was.
+    are not fitted anew. Stopped at any moment, the same command goes on where it was. With --protocols, designs are set
+    side by side: by how many nats the true model is ahead of each other one, by the trial and by the minute
+    (designs.csv); each has a plan in a folder of its own, and others can be added later.
     """
     preset = effort.chosen() or "default"
-    folder = out or _default_folder(protocol, effort.quick)
+    how: dict[str, Any] = {"models": options.models_in(models) or (), "people": people, "preset": preset, **asdict(work)}
+    _check_choice(protocol, trials, protocols)
+    if protocols is not None:
+        folder = out or Path("runs") / f"designs{'_quick' if effort.quick else ''}"
+        _designs(options.names_in(protocols) or (), seconds, folder, how, LongWork(say, folder, beginning, work), say)
+        return
+    folder = out or _default_folder(protocol or "", effort.quick)
     found = hf.plan(
-        protocol,
-        _numbers(trials),
+        protocol or "",
+        _numbers(trials or ""),
         _numbers(subjects),
         out=folder,
-        models=options.models_in(models) or (),
-        people=people,
-        preset=preset,
-        **asdict(work),
+        **how,
         progress=LongWork(say, folder, beginning, work),
     )
     say.found(
@@ -67,6 +81,33 @@ def plan(
         power=rows(found.power),
     )
     say.wrote(*(found.folder / name for name in ("plan.csv", "figures/plan.png")))
+
+
+def _designs(
+    protocols: Sequence[str], seconds: str, folder: Path, how: dict[str, Any], progress: LongWork, say: Output
+) -> None:
+    taken = _numbers(seconds)
+    designs = hf.plan_designs(
+        protocols, taken if len(taken) > 1 else taken[0], out=folder, **how, progress=progress
+    )
+    text = designs.table.to_string(index=False, columns=list(SHOWN), float_format="{:.3g}".format)
+    facts = {"words": designs.words, "folder": folder, "label": designs.label, "designs": rows(designs.table)}
+    say.found(f"{text}\n\n{designs.words}", **facts)
+    say.wrote(folder / "designs.csv")
+
+
+def _check_choice(protocol: str | None, trials: str | None, protocols: str | None) -> None:
+    """Refuse what is neither one design in several lengths, nor several designs."""
+    problems = Problems()
+    if protocols is None:
+        for name, given in (("protocol", protocol), ("trials", trials)):
+            if given is None:
+                problems.add(f"option --{name}", Quoted("nothing"), "--protocol and --trials, or --protocols")
+    for name, given in (("protocol", protocol), ("trials", trials)):
+        if protocols is not None and given is not None:
+            advice = "Designs that are set side by side are as long as their protocols say."
+            problems.add(f"option --{name}", given, "either --protocol and --trials, or --protocols", advice)
+    problems.raise_if_any()
 
 
 def _numbers(text: str) -> list[int]:

@@ -41,6 +41,12 @@ def with_trials(protocol: Protocol, trials: int) -> Protocol | None:
     return None
 
 
+def own_trials(protocol: Protocol) -> int:
+    """Return how many trials a protocol has as it is."""
+    assert protocol.generator is not None
+    return len(make_trials(protocol.generator, np.random.default_rng(0)))
+
+
 def possible_trials(protocol: Protocol, near: int) -> list[int]:
     """Return some numbers of trials that a protocol can have, those nearest to a wanted one, in order."""
     lengths = [length for length, _ in _lengths(protocol)]
