@@ -53,6 +53,11 @@ matrix: ## Run the tests with every Python that is found, pyenv's included
 			|| failed="$$failed 3.$$minor"; \
 	done; [ -z "$$failed" ] || { echo "The tests fail with Python$$failed." >&2; exit 1; }
 
+# Examples are run; a dead link, a warning or an example that fails ends it.
+.PHONY: docs
+docs: env ## Build the documentation site in build/site
+	PATH="$(abspath $(BIN)):$$PATH" NO_MKDOCS_2_WARNING=1 "$(BIN)/python" -m mkdocs build --strict
+
 # import-linter runs without its cache, which misses that a module imported earlier has been added since.
 check: env ## Lint, check the format, the types and the direction of imports
 	"$(BIN)/ruff" check .
