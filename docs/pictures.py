@@ -1,8 +1,8 @@
 """Pictures of the models at work, made from the package's own filters and their lineages.
 
 ``python -m docs.pictures FOLDER`` draws two films, each with a still of its last frame: how the flat model sorts trials
-into causes, and how HOLMES grows a tree. Draws have addresses, so that a filter which sees fewer trials does the same on
-them as one which sees more: a frame is the filter run as far as its trial.
+into causes, and how HOLMES grows a tree. As draws have addresses, a filter that sees fewer trials does on them what one
+does that sees more: a frame is the filter run as far as its trial.
 """
 
 import sys
@@ -22,9 +22,9 @@ from holmes_fit.models.registry import MODELS, Observer
 from holmes_fit.reporting.figures.tree_nodes import root_of
 from holmes_fit.reporting.figures.trees import draw_tree
 from holmes_fit.reporting.style import use_style
+from holmes_fit.studies.simulation import simulate
 from holmes_fit.trials.observations import Observations
 from holmes_fit.trials.protocols.catalogue import load_protocol
-from holmes_fit.studies.simulation import simulate
 
 SEED = 4
 VALUES = {"alpha": 1.5, "omega": 0.3, "depth_scale": 1.0}
@@ -77,7 +77,9 @@ def draw_sorting(path: Path, n_trials: int = 40) -> None:
         above.plot(np.arange(1, number + 2), p_hat, color=MODELS["flat"].color)
         above.plot(np.arange(1, number + 2), trials.outcome[: number + 1], "|", color="#d95f02")
         above.set(ylim=(-0.1, 1.1), ylabel="p-hat")
-        below.imshow(shares, aspect="auto", cmap="Greys", vmin=0, vmax=1, extent=(0.5, number + 1.5, MOST_CAUSES + 0.5, 0.5))
+        below.imshow(
+            shares, aspect="auto", cmap="Greys", vmin=0, vmax=1, extent=(0.5, number + 1.5, MOST_CAUSES + 0.5, 0.5)
+        )
         below.set(xlim=(0.5, n_trials + 0.5), xlabel="trial", ylabel="cause")
 
     film(n_trials, draw, path)

@@ -31,11 +31,9 @@ SHOWN = ("protocol", "trials", "minutes", "model", "against", "evidence", "per_t
     "holmes-fit plan --protocols compositional_3,reversal,protocols/my_task.toml --seconds 4,4,6 --out runs/designs",
 )
 def plan(
-    protocol: options.ProtocolName | None = None,
+    protocol: Annotated[str | None, option("P", "A shipped protocol, or the path of a TOML.")] = None,
     trials: Annotated[str | None, option("N,N,...", "Numbers of trials to compare.")] = None,
-    protocols: Annotated[
-        str | None, option("P,P,...", "Designs to set side by side instead, as long as they are.")
-    ] = None,
+    protocols: Annotated[str | None, option("P,P,...", "Designs to set side by side instead.")] = None,
     seconds: Annotated[str, option("S", "Seconds that a trial takes, or one number for each design.")] = "5",
     subjects: Annotated[str, option("N,N,...", "Numbers of participants to compare.")] = "10,20,40,80",
     models: options.Models = "flat,holmes",
@@ -57,11 +55,23 @@ def plan(
     (designs.csv); each has a plan in a folder of its own, and others can be added later.
     """
     preset = effort.chosen() or "default"
-    how: dict[str, Any] = {"models": options.models_in(models) or (), "people": people, "preset": preset, **asdict(work)}
+    how: dict[str, Any] = {
+        "models": options.models_in(models) or (),
+        "people": people,
+        "preset": preset,
+        **asdict(work),
+    }
     _check_choice(protocol, trials, protocols)
     if protocols is not None:
         folder = out or Path("runs") / f"designs{'_quick' if effort.quick else ''}"
-        _designs(options.names_in(protocols) or (), seconds, folder, how, LongWork(say, folder, beginning, work), say)
+        _designs(
+            [each.strip() for each in protocols.split(",")],
+            seconds,
+            folder,
+            how,
+            LongWork(say, folder, beginning, work),
+            say,
+        )
         return
     folder = out or _default_folder(protocol or "", effort.quick)
     found = hf.plan(
@@ -87,9 +97,7 @@ def _designs(
     protocols: Sequence[str], seconds: str, folder: Path, how: dict[str, Any], progress: LongWork, say: Output
 ) -> None:
     taken = _numbers(seconds)
-    designs = hf.plan_designs(
-        protocols, taken if len(taken) > 1 else taken[0], out=folder, **how, progress=progress
-    )
+    designs = hf.plan_designs(protocols, taken if len(taken) > 1 else taken[0], out=folder, **how, progress=progress)
     text = designs.table.to_string(index=False, columns=list(SHOWN), float_format="{:.3g}".format)
     facts = {"words": designs.words, "folder": folder, "label": designs.label, "designs": rows(designs.table)}
     say.found(f"{text}\n\n{designs.words}", **facts)
