@@ -30,11 +30,10 @@ from holmes_fit.runs.workers.processes import one_thread
 from holmes_fit.settings.spaces import named
 
 if TYPE_CHECKING:
-    from holmes_fit.groups.posteriors import Posterior
-
     from holmes_fit.groups.pooling.compiled import Scaled
     from holmes_fit.groups.pooling.lattices import MergedLattices
     from holmes_fit.groups.pooling.paired import Floats
+    from holmes_fit.groups.posteriors import Posterior
 
 FOR_ERRORS = 40  # draws of the group: everyone's whole lattices are summed over for each
 FINER = 4  # more nodes of the quadrature, which the errors are found with
