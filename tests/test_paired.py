@@ -21,6 +21,8 @@ from holmes_fit.groups.pooling.results import pool
 from holmes_fit.groups.pooling.sampling import Sampling
 from holmes_fit.runs.folder import read_run
 from holmes_fit.runs.knowledge import JointKnowledge
+from holmes_fit.studies.simulation import Simulation
+from holmes_fit.trials.protocols.schema import Protocol
 from tests.small_fits import small_preset
 from tests.test_conditions import CONDITIONS, fitted
 from tests.toy_lattices import gaussian_lattices, log_axis
@@ -171,6 +173,46 @@ def test_a_run_is_pooled_with_people_as_the_unit(run: Path) -> None:
     again = pool(run, sampling=SHORT, progress=False)
     assert not any(each.is_new for each in again.values())
     pd.testing.assert_frame_equal(again["rescorla_wagner"].people, found["rescorla_wagner"].people)
+
+
+@pytest.fixture(scope="module")
+def simulated() -> Simulation:
+    values = {
+        "learning_rate": "lognormal:0.05,0.5",
+        "drug.learning_rate": "lognormal:0.5,0.5",
+        "beta": "lognormal:4,0.3",
+    }
+    protocol = Protocol.model_validate(
+        {
+            "name": "sessions",
+            "columns": {"restart": ["condition"]},
+            "features": {"cue": {"levels": ["CS+", "CS-"]}},
+            "generator": {"kind": "conditioning", "cues": ["CS+", "CS-"], "trials": 60, "reinforcement": 0.9},
+        }
+    )
+    return hf.simulate(protocol, "rescorla_wagner", 6, values, seed=SEED, conditions=("placebo", "drug"))
+
+
+def test_people_are_simulated_in_conditions(simulated: Simulation) -> None:
+    truth = simulated.truth.pivot(index="subject", columns="condition", values=["learning_rate", "beta"])
+    np.testing.assert_allclose(truth["learning_rate", "drug"], 10 * truth["learning_rate", "placebo"])
+    assert (truth["beta", "drug"] == truth["beta", "placebo"]).all()
+    assert truth["beta", "drug"].nunique() == 6
+    by_learner = simulated.cohort.trials.groupby(["subject", "condition"])
+    assert (by_learner["trial"].max() == 60).all()
+    cues = by_learner["cue"].agg(list).unstack()
+    assert (cues["drug"].map(str) != cues["placebo"].map(str)).all()  # trials of their own
+
+
+def test_a_known_contrast_is_found(simulated: Simulation, tmp_path: Path) -> None:
+    """The whole way: people whose learning rates differ tenfold are fitted, pooled and told apart."""
+    how = {"by": "condition", "vary": ["learning_rate"], "workers": 1, "progress": False}
+    run = hf.fit(simulated.cohort, ["rescorla_wagner"], preset=small_preset(tmp_path), **how)
+    row = effect(pool(run, sampling=SHORT, progress=False)["rescorla_wagner"])
+    assert row["name"] == "condition: placebo - drug"
+    assert row["lower"] < -np.log(10) < row["upper"] < 0
+    with pytest.raises(InputError, match="argument from_run: saw a run whose parameters differ by condition; allowed"):
+        hf.recover(from_run=run)
 
 
 def test_formulas_are_refused(run: Path) -> None:

@@ -1,6 +1,7 @@
 """Simulated cohorts: they read back the same, depend on nothing they should not, and follow the rules they claim."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -330,3 +331,23 @@ def test_bad_arguments_of_a_trace_are_named_at_once() -> None:
     assert len(raised.value.problems) == 4
     with pytest.raises(InputError, match=r"argument cohort: saw 'pilot\.csv'; allowed: a cohort"):
         hf.trace_cohort("pilot.csv")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("how", "seen"),
+    [
+        ({"conditions": ["a", "b"]}, r"protocol reversal, restart: saw \[\]; allowed: 'condition' among the columns"),
+        (
+            {"conditions": ["a", "a"]},
+            "argument conditions: saw 'a'; allowed: a name for each condition, which no other",
+        ),
+        ({"conditions": ["a"]}, r"argument conditions: saw \['a'\]; allowed: two conditions or more"),
+        (
+            {"conditions": ["a", "b"], "values": {"c.alpha": 1}},
+            r"saw group 'c'; allowed: one of the groups and conditions",
+        ),
+    ],
+)
+def test_conditions_that_cannot_be_are_named(how: dict[str, Any], seen: str) -> None:
+    with pytest.raises(InputError, match=seen):
+        simulate("reversal", "flat", 2, **how)

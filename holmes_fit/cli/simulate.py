@@ -20,6 +20,8 @@ from holmes_fit.cli.output import Output, shell
     "holmes-fit simulate --protocol shepard --mix flat=0.4,holmes=0.6 --subjects 50 --out cohort.csv",
     "holmes-fit simulate --protocol weather_prediction --groups control=10,patient=10 \\",
     "    --omega 0.3 --param patient.omega=1.2 --out cohort.csv",
+    "holmes-fit simulate --protocol protocols/two_sessions.toml --conditions placebo,drug \\",
+    "    --omega lognormal:0.3,0.5 --param drug.omega=lognormal:0.6,0.5 --out cohort.csv",
 )
 def simulate(
     protocol: options.ProtocolName,
@@ -30,6 +32,9 @@ def simulate(
     mix: Annotated[str | None, option("MODEL=SHARE,...", "Instead: each person's model is drawn.")] = None,
     subjects: Annotated[int | None, option("N", "Number of people; 20 by default.")] = None,
     groups: Annotated[str | None, option("GROUP=N,...", "Instead: people in each group.")] = None,
+    conditions: Annotated[
+        str | None, option("NAME,...", "Everyone learns anew in each, as the protocol restarts.")
+    ] = None,
     *,
     values: options.Values,
     param: options.Param = None,
@@ -45,7 +50,7 @@ def simulate(
 
     A VALUE is a number for everyone, or drawn for each person: lognormal:MEDIAN,SD_OF_THE_LOG (alpha, omega, beta,
     learning_rate), logitnormal:MEDIAN,SD_OF_THE_LOGIT (lapse, choice_probability), loguniform:LOW,HIGH or
-    uniform:LOW,HIGH. With groups, --param GROUP.NAME=VALUE holds for one of them.
+    uniform:LOW,HIGH. With groups, --param GROUP.NAME=VALUE holds for one of them, with conditions CONDITION.NAME=VALUE.
     """
     from holmes_fit.studies.simulation import write_simulation
 
@@ -68,10 +73,12 @@ def simulate(
             missed=missed,
             seed=seed,
             observer=filters.observer(),
+            conditions=() if conditions is None else [name.strip() for name in conditions.split(",")],
             progress=progress,
         )
     write_simulation(simulation, *outputs)
     truth = simulation.truth
-    say.found(people=len(truth), models=truth["model"].value_counts().to_dict(), trials=len(simulation.cohort.trials))
+    people = truth.drop_duplicates("subject")
+    say.found(people=len(people), models=people["model"].value_counts().to_dict(), trials=len(simulation.cohort.trials))
     say.wrote(*outputs)
     say.next(shell("fit", out, "--protocol", protocol, "--quick", "--out", "runs/look"))

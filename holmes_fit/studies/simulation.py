@@ -5,8 +5,8 @@ number alone. So they stay the same whoever else is simulated, and whatever the 
 the draws that a fit of the same cohort uses.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -23,11 +23,13 @@ from holmes_fit.models.responses.registry import response_of
 from holmes_fit.settings.distributions import Distribution, parse_population
 from holmes_fit.trials.cohorts import Cohort, build_cohort
 from holmes_fit.trials.protocols.catalogue import load_protocol
+from holmes_fit.trials.protocols.designs import RESTARTS
 from holmes_fit.trials.protocols.generators import generate_trials
 from holmes_fit.trials.protocols.schema import Protocol
 from holmes_fit.trials.writing import write_trials
 
 GROUP = "group"  # the covariate that simulated groups have
+CONDITION = "condition"  # the restart column that simulated conditions have
 SOURCE = "source"  # the column that marks a file as simulated, unless the protocol has another use for it
 
 
@@ -38,11 +40,20 @@ class Person:
     number: int
     name: str
     group: str | None
+    condition: str = ""  # of the trials that are simulated; empty if there is only one
+
+    @property
+    def place(self) -> str:
+        """What luck with trials and choices depends on, beside the seed."""
+        return f"{self.number}/{self.condition}" if self.condition else f"{self.number}"
 
 
 @dataclass(frozen=True)
 class Setup:
-    """What all people have in common. ``populations`` are by group; everyone's is ``None`` without groups."""
+    """What all people have in common. ``populations`` are by group, or by condition what differs there.
+
+    Everyone's is ``None`` without groups.
+    """
 
     protocol: Protocol
     shares: dict[str, float]
@@ -50,6 +61,7 @@ class Setup:
     missed: float
     seed: int
     observer: Observer
+    conditions: tuple[str, ...]  # one without a name, if there are none
 
 
 def set_up(
@@ -62,6 +74,7 @@ def set_up(
     missed: float,
     seed: int,
     observer: Observer | None,
+    conditions: Sequence[str],
 ) -> tuple[Setup, list[Person]]:
     """Return what is to be done, or raise everything that is wrong with the arguments."""
     problems = Problems()
@@ -77,14 +90,15 @@ def set_up(
     models = _checked_models(shares, mix is not None, problems)
     sizes: dict[str | None, int] = {None: subjects} if groups is None else dict(groups.items())
     _check_groups(loaded, groups, subjects, problems)
+    named = _checked_conditions(loaded, conditions, sizes, problems)
     populations = {}
     if len(models) == len(shares):  # else it is not known which parameters there are
-        populations = _checked_values(values or {}, models, response_of(loaded), list(sizes), problems)
+        populations = _checked_values(values or {}, models, response_of(loaded), list(sizes), named, problems)
     if not is_number(missed) or not 0 <= missed < 1:
         problems.add("argument missed", missed, "a probability, from 0 to less than 1")
     check_count("seed", seed, problems, least=0)
     problems.raise_if_any()
-    setup = Setup(loaded, dict(shares), populations, float(missed), int(seed), observer or Observer())
+    setup = Setup(loaded, dict(shares), populations, float(missed), int(seed), observer or Observer(), named or ("",))
     return setup, list(_people(sizes))
 
 
@@ -133,25 +147,47 @@ def _check_groups(protocol: Protocol, groups: Mapping[str, int] | None, subjects
         problems.add(f"protocol {protocol.name}", Quoted(f"no covariate {GROUP!r}"), "one, to have groups", advice)
 
 
+def _checked_conditions(
+    protocol: Protocol, conditions: Sequence[str], groups: Collection[str | None], problems: Problems
+) -> tuple[str, ...]:
+    names = (conditions,) if isinstance(conditions, str) else tuple(conditions)
+    for name in names:
+        if not isinstance(name, str) or not name.strip() or names.count(name) > 1 or name in groups:
+            problems.add("argument conditions", name, "a name for each condition, which no other and no group has")
+    if len(names) == 1:
+        problems.add("argument conditions", list(names), "two conditions or more")
+    made = () if protocol.generator is None else RESTARTS.get(protocol.generator.kind, ())
+    has = CONDITION in protocol.columns.restart and CONDITION not in made
+    if names and not has:
+        advice = f'Add restart = ["{CONDITION}"] under [columns] in the protocol: people begin anew in each.'
+        where = f"protocol {protocol.name}, restart"
+        problems.add(where, list(protocol.columns.restart), f"{CONDITION!r} among the columns", advice)
+    if has and not names:
+        problems.add("argument conditions", Quoted("nothing"), f"their names, as protocol {protocol.name} has them")
+    return names
+
+
 def _checked_values(
     values: Mapping[str, float | str],
     models: list[Model],
     response: Response,
     groups: list[str | None],
+    conditions: Sequence[str],
     problems: Problems,
 ) -> dict[str | None, dict[str, Distribution]]:
-    """Return the populations of each group, those of its own before those of everyone."""
+    """Return the populations of each group, those of its own before those of everyone; and those of conditions."""
     known = {parameter.name: parameter for model in models for parameter in parameters_of(model, response)}
     for_all: dict[str, Distribution] = {}
-    of_group: dict[str | None, dict[str, Distribution]] = {group: {} for group in groups}
+    of_group: dict[str | None, dict[str, Distribution]] = {place: {} for place in (*groups, *conditions)}
     for name, value in values.items():
         group, _, parameter = str(name).rpartition(".")
-        if group and group not in groups:
-            named = [other for other in groups if other is not None]
-            problems.add(f"argument {name}", Quoted(f"group {group!r}"), f"one of the groups: {named}")
+        if group and group not in of_group:
+            named = [other for other in of_group if other is not None]
+            what = "groups and conditions" if conditions else "groups"
+            problems.add(f"argument {name}", Quoted(f"group {group!r}"), f"one of the {what}: {named}")
         elif (population := checked_population(name, parameter, value, known, problems)) is not None:
             (of_group[group] if group else for_all)[parameter] = population
-    return {group: for_all | own for group, own in of_group.items()}
+    return {place: own if place in conditions else for_all | own for place, own in of_group.items()}
 
 
 def checked_population(
@@ -183,6 +219,7 @@ def simulate(
     missed: float = 0.0,
     seed: int = 0,
     observer: Observer | None = None,
+    conditions: Sequence[str] = (),
     progress: Callable[[int, int], None] | None = None,
 ) -> Simulation:
     """Simulate a cohort.
@@ -198,7 +235,8 @@ def simulate(
     values
         Parameters of the model and of the response rule by name: a number, or a population such as
         ``"lognormal:0.8,0.5"`` (see :mod:`holmes_fit.settings.distributions`). ``"patients.omega"`` holds for the group
-        ``patients`` only. Those left out have their defaults.
+        ``patients`` only, and so does ``"drug.omega"`` for a condition: the same person is in the same place of either
+        population. Those left out have their defaults.
     mix
         Instead of one model, several with their shares, which add up to 1: each person's model is drawn.
     groups
@@ -209,6 +247,9 @@ def simulate(
         Chooses all draws.
     observer
         How the people's own filters are run; fit with the same.
+    conditions
+        Names of two conditions or more, in each of which everyone learns anew, on trials of their own. The protocol
+        must have the restart column ``condition``.
     progress
         Called with the number of people done and their total.
 
@@ -224,13 +265,15 @@ def simulate(
     >>> simulation.truth["alpha"].tolist()
     [0.5, 0.5]
     """
-    setup, people = set_up(protocol, model, subjects, values, mix, groups, missed, seed, observer)
+    setup, people = set_up(protocol, model, subjects, values, mix, groups, missed, seed, observer, conditions)
     trials, truth = [], []
     for done, person in enumerate(people, start=1):
         person_model = _drawn_model(setup, person)
-        person_values = _drawn_values(setup, person, person_model)
-        trials.append(_answered(setup, person, person_model, person_values))
-        truth.append(_truth(setup, person, person_model, person_values))
+        for condition in setup.conditions:
+            there = replace(person, condition=condition)
+            values_there = _drawn_values(setup, there, person_model)
+            trials.append(_answered(setup, there, person_model, values_there))
+            truth.append(_truth(setup, there, person_model, values_there))
         if progress is not None:
             progress(done, len(people))
     table = pd.concat(trials, ignore_index=True)
@@ -249,6 +292,11 @@ def _rng(setup: Setup, person: Person, purpose: str) -> np.random.Generator:
     return np.random.default_rng(int(stream_key(setup.seed, f"simulate/{person.number}/{purpose}")))
 
 
+def _luck(setup: Setup, person: Person, purpose: str) -> np.random.Generator:
+    """Return draws of their own for each condition."""
+    return np.random.default_rng(int(stream_key(setup.seed, f"simulate/{person.place}/{purpose}")))
+
+
 def _drawn_model(setup: Setup, person: Person) -> Model:
     names = list(setup.shares)
     position = np.searchsorted(np.cumsum(list(setup.shares.values())), _rng(setup, person, "model").random(), "right")
@@ -256,7 +304,7 @@ def _drawn_model(setup: Setup, person: Person) -> Model:
 
 
 def _drawn_values(setup: Setup, person: Person, model: Model) -> dict[str, float]:
-    populations = setup.populations[person.group]
+    populations = setup.populations[person.group] | setup.populations.get(person.condition, {})
     return {
         parameter.name: populations[parameter.name].draw(_rng(setup, person, f"parameter {parameter.name}"))
         if parameter.name in populations
@@ -267,11 +315,13 @@ def _drawn_values(setup: Setup, person: Person, model: Model) -> dict[str, float
 
 def _answered(setup: Setup, person: Person, model: Model, values: Mapping[str, float]) -> pd.DataFrame:
     protocol = setup.protocol
-    trials = generate_trials(protocol, _rng(setup, person, "trials"))
+    trials = generate_trials(protocol, _luck(setup, person, "trials"))
     trials["subject"] = person.name
     if person.group is not None:
         trials[GROUP] = person.group
-    luck = _rng(setup, person, "missed").random(len(trials))
+    if person.condition:
+        trials[CONDITION] = person.condition
+    luck = _luck(setup, person, "missed").random(len(trials))
     is_missed = luck < setup.missed
     is_missed[np.argmax(luck)] = False  # makes a difference only if all were missed
     trials["outcome"] = trials["outcome"].astype("Int8")
@@ -279,7 +329,7 @@ def _answered(setup: Setup, person: Person, model: Model, values: Mapping[str, f
         trials["feedback"] = trials["feedback"] & ~is_missed
         trials.loc[is_missed, "outcome"] = pd.NA
     trials["choice"] = pd.arrays.IntegerArray(np.zeros(len(trials), np.int8), is_missed)
-    return with_answers(trials, protocol, model, values, setup.observer, setup.seed, f"simulate/{person.number}")
+    return with_answers(trials, protocol, model, values, setup.observer, setup.seed, f"simulate/{person.place}")
 
 
 def with_answers(
@@ -320,6 +370,7 @@ def _truth(setup: Setup, person: Person, model: Model, values: Mapping[str, floa
     return {
         "subject": person.name,
         **({} if person.group is None else {GROUP: person.group}),
+        **({CONDITION: person.condition} if person.condition else {}),
         "model": model.name,
         **{name: values.get(name, np.nan) for name in names},
         "seed": setup.seed,

@@ -129,6 +129,11 @@ def set_up_recovery(
         problems.add("arguments protocol, like, from_run", Quoted(" and ".join(given) or "nothing"), "one of them")
     problems.raise_if_any()
     fitted = None if from_run is None else fitted_run(from_run)
+    if fitted is not None and fitted.by:
+        seen = Quoted(f"a run whose parameters differ by {fitted.by}")
+        advice = "holmes-fit simulate --conditions makes people with known contrasts, to be fitted likewise."
+        problems.add("argument from_run", seen, "a run with one set of parameters a person", advice)
+        problems.raise_if_any()
     if not preset:
         preset = "default" if fitted is None else fitted.preset
     sequences = _sequences(protocol, like, fitted, seed)
