@@ -14,7 +14,16 @@ from tests.small_study import draw_groups_from_their_priors, fit_pilot, lay_out
 
 # What later examples read, earlier ones have written.
 ORDER = (
-    *("protocol_names", "load_protocol", "import_files", "draft_protocol", "read_cohort", "example", "simulate"),
+    *(
+        "load_model",
+        "protocol_names",
+        "load_protocol",
+        "import_files",
+        "draft_protocol",
+        "read_cohort",
+        "example",
+        "simulate",
+    ),
     *("trace", "trace_cohort", "Observer", "fit", "read_fits", "pool", "compare", "recover", "read_recovery"),
     *("plan", "plan_designs", "read_plan", "draw", "report"),
 )
