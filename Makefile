@@ -56,7 +56,7 @@ matrix: ## Run the tests with every Python that is found, pyenv's included
 # Examples are run; a dead link, a warning or an example that fails ends it.
 .PHONY: docs
 docs: env ## Build the documentation site in build/site
-	PATH="$(abspath $(BIN)):$$PATH" NO_MKDOCS_2_WARNING=1 "$(BIN)/python" -m mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 "$(BIN)/python" -m mkdocs build --strict
 
 # import-linter runs without its cache, which misses that a module imported earlier has been added since.
 check: env ## Lint, check the format, the types and the direction of imports
@@ -158,6 +158,14 @@ decision references searches: build/$(ANSWERED)
 build/$(ANSWERED):
 	git clone --quiet --shared . $@
 	git -C $@ checkout --quiet --detach $(ANSWERED)
+
+# Takes hours on two cores; stopped, it goes on where it was. The table is kept in reports/designs.
+.PHONY: designs
+DESIGNS = $(wildcard protocols/*.toml benchmarks/designs/*.toml)
+comma := ,
+designs: env ## Set all shipped tasks, and some others, side by side by what they say of flat and HOLMES
+	"$(BIN)/holmes-fit" plan --protocols "$(subst $() ,$(comma),$(DESIGNS))" --people 40 --out runs/designs
+	cp runs/designs/designs.csv reports/designs/
 
 # Some ten minutes on two cores. `make faults FAULTS=--compiled` compiles the kernel anew for every fault in it: an hour.
 faults: env ## Show that the tests notice deliberate faults

@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,15 @@ DOCUMENTS = {
     "changelog.md": "CHANGELOG.md",
     "contributing.md": "CONTRIBUTING.md",
 }
+# Commands show what they print, without progress, which a terminal draws over; what is wrong is shown.
+QUIET = """#!/bin/sh
+said=$(mktemp)
+"{program}" "$@" 2>"$said"
+code=$?
+case $code in 0|3) ;; *) cat "$said" ;; esac
+rm -f "$said"
+exit $code
+"""
 IMAGE = re.compile(r"!\[[^\]]*\]\((?!http)([^)]+)\)")
 LINK = re.compile(r"(?<!!)\[([^\]]*)\]\((?!http|#)[^)]*\)")
 FORMULA = re.compile(r"(?<![`\\$])(\$\$?)([^$`]+?)\1(?![`$])")
@@ -43,9 +53,13 @@ WITH_FORMULAS = ("models.md", "likelihood.md")
 
 def on_pre_build(config: MkDocsConfig) -> None:
     """Begin with an empty folder for the commands that the pages show."""
-    os.environ["COLUMNS"] = "100"
     shutil.rmtree(WORK, ignore_errors=True)
     (WORK / "study").mkdir(parents=True)
+    program = WORK / "bin" / "holmes-fit"
+    program.parent.mkdir()
+    program.write_text(QUIET.format(program=Path(sys.executable).with_name("holmes-fit")))
+    program.chmod(0o755)
+    os.environ |= {"COLUMNS": "100", "PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}"}
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:

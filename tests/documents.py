@@ -17,7 +17,7 @@ KINDS = {"text": "text", "whole": "whole number", "number": "number", "truth": "
 def blocks(document: str, *languages: str) -> list[str]:
     """Return the fenced blocks of a document that are in these languages, in their order."""
     text = (ROOT / document).read_text(encoding="utf-8")
-    fenced = re.findall(r"^```(\w*)\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
+    fenced = re.findall(r"^```(\w*)[^\n`]*\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
     return [content for name, content in fenced if name in languages]
 
 

@@ -29,9 +29,10 @@ DOCUMENTS = (
     "reports/README.md",
     "holmes_fit/trials/templates/README.md",
 )
+PAGES = ("docs/tutorial.md", *(f"docs/howto/{page}.md" for page in ("data", "groups", "planning", "scripts", "datasets")))
 QUICK = ("init", "check", "cd")  # commands whose output is compared
 OF_A_NEW_STUDY = ("protocols/my_task.toml", "protocols/draft.toml", "data/example.csv")
-SHELL = ("sh", "text", "console", "")
+SHELL = ("sh", "bash", "text", "console", "")
 DATA = {"trials.csv", "subjects.csv", "exclusions.csv"}
 
 
@@ -61,7 +62,7 @@ def test_python_runs(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_commands_run(tmp_path: Path) -> None:
     folder = tmp_path
     ran = 0
-    for command in [command for block in blocks("README.md", "sh") for command in commands(block)]:
+    for command in [command for block in blocks("docs/howto/scripts.md", "sh") for command in commands(block)]:
         name, *arguments = shlex.split(command)
         if name == "holmes-fit":
             done = call(arguments, folder)
@@ -84,7 +85,7 @@ def test_output_is_real(tmp_path: Path) -> None:
     assert compared == 2
 
 
-@pytest.mark.parametrize("document", DOCUMENTS)
+@pytest.mark.parametrize("document", [*DOCUMENTS, *PAGES])
 def test_every_command_is_understood(document: str) -> None:
     understood = 0
     for line in [line for block in blocks(document, *SHELL) for line in commands(block)]:

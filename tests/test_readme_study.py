@@ -1,4 +1,4 @@
-"""The study of the README goes as it is shown: every command in its turn, with fewer people and coarser fits."""
+"""The study of the README and of how-tos goes as it is shown: every command in turn, with fewer people and coarser fits."""
 
 import json
 import logging
@@ -26,7 +26,8 @@ SMALLER = {
     "--trials 80,160,320": "--trials 16 --people 3 --preset small.toml --workers 1",
     "--subjects 10,20,40,80": "--subjects 2,4",
 }
-SHOWN = [command for block in blocks("README.md", "console", "text") for command in commands(block)]
+PAGES = ("docs/howto/data.md", "README.md", "docs/howto/planning.md", "docs/howto/scripts.md")
+SHOWN = [command for page in PAGES for block in blocks(page, "console", "text") for command in commands(block)]
 
 
 @pytest.fixture(autouse=True)
