@@ -1,11 +1,16 @@
 """Importing the package is instant: heavy libraries load when they are used."""
 
+import ast
 import subprocess
 import sys
+from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 
 import holmes_fit
+
+PACKAGE = Path(holmes_fit.__file__).parent
 
 HEAVY = ["pymc", "optuna", "matplotlib", "pandas", "numba", "arviz", "scipy", "sklearn", "statsmodels", "dask"]
 
@@ -55,3 +60,24 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="module 'holmes_fit' has no attribute 'tracce'"):
         _ = holmes_fit.tracce
     assert not hasattr(holmes_fit, "_private")
+
+
+def test_what_windows_lacks_is_imported_nowhere_without_asking() -> None:
+    """Modules that only POSIX systems have stand below a condition, as in ``runs/lock.py``."""
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [str(node.module)] if isinstance(node, ast.ImportFrom) else []
+            assert not {"fcntl", "grp", "pwd", "resource", "termios", "posix"} & set(names), path
+
+
+def test_the_version_is_said_once() -> None:
+    assert version("holmes-fit") == holmes_fit.__version__
+    assert "version:" not in (PACKAGE.parent / "CITATION.cff").read_text().replace("cff-version:", "")
+
+
+def test_an_example_that_there_is_not_is_refused() -> None:
+    with pytest.raises(
+        holmes_fit.InputError, match=r"saw 'wether'; allowed: weather, categories\. Did you mean 'weather'"
+    ):
+        holmes_fit.example("wether")

@@ -1,4 +1,4 @@
-"""The study of the README and of how-tos goes as it is shown: every command in turn, with fewer people and coarser fits."""
+"""The study of README and how-tos goes as it is shown: every command in turn, with fewer people and coarser fits."""
 
 import json
 import logging
