@@ -29,7 +29,10 @@ DOCUMENTS = (
     "reports/README.md",
     "holmes_fit/trials/templates/README.md",
 )
-PAGES = ("docs/tutorial.md", *(f"docs/howto/{page}.md" for page in ("data", "groups", "planning", "scripts", "datasets")))
+PAGES = (
+    "docs/tutorial.md",
+    *(f"docs/howto/{page}.md" for page in ("data", "groups", "planning", "scripts", "datasets")),
+)
 QUICK = ("init", "check", "cd")  # commands whose output is compared
 OF_A_NEW_STUDY = ("protocols/my_task.toml", "protocols/draft.toml", "data/example.csv")
 SHELL = ("sh", "bash", "text", "console", "")
