@@ -148,6 +148,13 @@ def test_jspsych_data_saved_as_a_record_of_their_own(tmp_path: Path) -> None:
     assert ("entries of data merged into the trials: cue", None) in rules(imported)
 
 
+def test_surveys_of_older_versions_hold_for_the_person(tmp_path: Path) -> None:
+    survey = {"trial_type": "survey-text", "trial_index": 0, "responses": '{"age":"24"}'}
+    trials = [{"trial_type": "image-keyboard-response", "trial_index": i, "key_press": 70} for i in (1, 2)]
+    (tmp_path / "p.json").write_text(json.dumps([survey, *trials]), encoding="utf-8")
+    assert import_files(tmp_path / "p.json").table["responses.age"].tolist() == ["24", "24"]
+
+
 def test_the_subject_in_one_row_holds_for_the_person(tmp_path: Path) -> None:
     one, two = (raw_files.jspsych_records(person) for person in (0, 1))
     one[2]["response"]["id"], two[2]["response"]["id"] = "x9", "x10"

@@ -68,4 +68,4 @@ def select(sheet: Sheet, explicit: bool, findings: Findings) -> pd.DataFrame:
     return without(sheet.table, idle, rule, sheet.file, findings)
 
 
-JSPSYCH = Format("jspsych", _marks, prepare, select, by=("trial_type",), subjects=PEOPLE, of_people=r"response\.")
+JSPSYCH = Format("jspsych", _marks, prepare, select, by=("trial_type",), subjects=PEOPLE, of_people=r"responses?\.")
