@@ -142,7 +142,7 @@ def test_cues_and_what_is_none() -> None:
 def test_the_items_of_a_questionnaire_are_no_covariates() -> None:
     items = {f"q{i}": ["no"] * 8 + ["yes"] * 8 for i in range(9)}
     for n, covariates in ((8, ("sex", *[f"q{i}" for i in range(8)])), (9, ("sex",))):
-        given = {"sex": ["f"] * 8 + ["m"] * 8, **dict(list(items.items())[:n])}
+        given = {"sex": ["f"] * 8 + ["m"] * 8, "text.started": [0.1] * 8 + [0.2] * 8, **dict(list(items.items())[:n])}
         protocol, draft = drafted(table_of(**given))
         assert protocol.columns.optional_covariates == covariates
     assert any(text.startswith("no covariates: q0, q1") for text in draft.reasons)

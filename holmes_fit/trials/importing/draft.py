@@ -252,7 +252,8 @@ def _covariates(guesses: Guesses, subject: Column | None) -> list[Column]:
     several = [column for column in constant if len(column.values) > 1 and column.name not in RESERVED]
     named = [column for column in several if column in guesses.named("person")]
     most = max(2, min(6, len(subject.values) // 2))
-    others = [column for column in several if column not in named and not TECHNICAL.search(column.bare_name)]
+    unlike = named + guesses.named("no cue")
+    others = [column for column in several if column not in unlike and not TECHNICAL.search(column.bare_name)]
     shared = [column for column in others if len(column.values) <= most]
     if len(shared) > MOST_COVARIATES:
         names = listed(column.name for column in shared)
