@@ -40,7 +40,7 @@ def equal_parts(cohort: Cohort, bins: int = PARTS) -> Division:
     """Divide learning sequences into successive parts of equal length, named by their trials; the longest has all."""
     position = places(cohort)[1]
     edges = np.unique(np.linspace(0, position.max() + 1, bins + 1).round().astype(np.int64))
-    labels = tuple(f"{first + 1}-{end}" for first, end in pairwise(edges.tolist()))
+    labels = tuple(f"{first + 1}-{end}" if first + 1 < end else f"{end}" for first, end in pairwise(edges.tolist()))
     return Division(TRIAL, np.searchsorted(edges, position, side="right") - 1, labels)
 
 
