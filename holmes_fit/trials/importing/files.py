@@ -242,35 +242,33 @@ def _is_data(name: str) -> bool:
 
 def _sheets_of(content: Content, sheet: str | None, findings: Findings) -> Iterator[Sheet]:
     data, problems = content.data, findings.problems
-    table: pd.DataFrame | None
-    if data.startswith(b"PK"):
+    table: pd.DataFrame | None = None
+    if JSON.match(data):
+        yield from _read_json(content, findings)
+    elif data.startswith(b"PK"):
         table = read_workbook(data, content.file, sheet, findings)
     elif data.startswith(b"PAR1"):
         table = read_parquet(data, content.file, problems)
     elif data.startswith(b"\xd0\xcf\x11\xe0"):
         advice = "Save it again in Excel, as .xlsx or CSV and without a password."
         problems.add(content.file, Quoted("a workbook with a password, or of an old Excel"), "an .xlsx file", advice)
-        return
-    elif JSON.match(data):
-        yield from _read_json(content, findings)
-        return
-    elif content.found and data.strip() and b"\n" not in data.strip():
-        findings.note(content.file, "left aside, as it is a header without rows")
-        return
-    elif content.found and SUMMARY.search(data):
-        findings.note(content.file, "left aside, as it sums up a loop of PsychoPy, without the order of trials")
-        return
+    elif content.found and (why := _without_trials(data)):
+        findings.note(content.file, f"left aside, as it {why}")
     else:
-        yield from _pasted(content, _read_text(content, findings), findings)
-        return
+        table = _read_text(content, findings)
     if table is not None:
-        yield Sheet(content.file, content.name, table, found=content.found)
+        yield from _pasted(content, table, findings)
 
 
-def _pasted(content: Content, table: pd.DataFrame | None, findings: Findings) -> Iterator[Sheet]:
-    """Give the table of a text file, or several, where files of people were pasted together with their headers."""
-    if table is None:
-        return
+def _without_trials(data: bytes) -> str:
+    """Return why a text file holds no trials; nothing if it may."""
+    if data.strip() and b"\n" not in data.strip():
+        return "is a header without rows"
+    return "sums up a loop of PsychoPy, without the order of trials" if SUMMARY.search(data) else ""
+
+
+def _pasted(content: Content, table: pd.DataFrame, findings: Findings) -> Iterator[Sheet]:
+    """Give the table of a file, or several, where files of people were pasted together with their headers."""
     names = [name for name in table.columns if not name.startswith("unnamed_")]
     alike = table[table[names[0]].str.strip("\ufeff") == names[0]] if len(names) > 1 else table[:0]
     headers = table.index.isin([row for row, cells in alike[names[1:]].iterrows() if cells.tolist() == names[1:]])
@@ -295,9 +293,8 @@ def _read_text(content: Content, findings: Findings) -> pd.DataFrame | None:
     findings.problems.found += reading.problems.found
     for note in reading.notes:
         findings.note(content.file, note.removeprefix(f"{content.file}: "))
-    if not len(text) or not check_cells(
-        len(text) * len(text.columns), len(text.columns), content.file, findings.problems
-    ):
+    n_columns = len(text.columns)
+    if not len(text) or not check_cells(len(text) * n_columns, n_columns, content.file, findings.problems):
         return None
     names = tidy_names([as_text(name) for name in text.columns], content.file, findings.problems)
     clean = [replace(column, texts=tuple(map(as_text, column.texts))) for column in text.columns.values()]
