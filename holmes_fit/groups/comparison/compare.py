@@ -17,7 +17,7 @@ from holmes_fit.groups.comparison.families import Families, families_of
 from holmes_fit.groups.comparison.groups import groups_of
 from holmes_fit.groups.comparison.omnibus import RandomEffects, frequencies_by_group
 from holmes_fit.groups.comparison.prediction import LeftOut, leave_one_out
-from holmes_fit.groups.comparison.predictive import draws_digest, individual_draws, predictive_checks
+from holmes_fit.groups.comparison.predictive import compile_ahead, draws_digest, individual_draws, predictive_checks
 from holmes_fit.groups.comparison.prior_sensitivity import prior_sensitivity
 from holmes_fit.groups.comparison.tables import (
     checks_table,
@@ -170,7 +170,6 @@ def compare(
     ('chain', 'draw', 'group', 'model')
     """
     fitted = fitted_run(run)
-    run = fitted.run
     problems = Problems()
     leave_out = listed("leave_out", leave_out, problems)
     named = None if models is None else listed("models", models, problems)
@@ -178,14 +177,13 @@ def compare(
     check_count("datasets", datasets, problems, least=2)
     if workers is not None:
         check_count("workers", workers, problems)
+    if fitted.by and by is not None:
+        problems.add("argument by", by, f"nothing, as parameters differ by {fitted.by}, and so models are compared")
     problems.raise_if_any()
     sampling = sampling or Sampling()
     if fitted.by:
-        if by is not None:
-            problems.add("argument by", by, f"nothing, as parameters differ by {fitted.by}, and so models are compared")
-        problems.raise_if_any()
         return compare_conditions(fitted, _chosen(named, fitted.models), leave_out, sampling.seed)
-    lattices = {name: load_lattices(run, name, leave_out) for name in fitted.models}
+    lattices = {name: load_lattices(fitted.run, name, leave_out) for name in fitted.models}
     chosen = _chosen(named, tuple(lattices))
     check_same_people(list(lattices.values()))
     groups, group_of, notes = groups_of(fitted.cohort, by, next(iter(lattices.values())).subjects)
@@ -194,38 +192,30 @@ def compare(
         check_enough(each, problems)
     problems.raise_if_any()
     check_mixture(mixed)
+    compile_ahead(fitted)
     with watched_steps(progress) as begin:
-        if not run.path("pooling.csv").exists() and any(each.axes for each in lattices.values()):
-            pool(run, leave_out=leave_out, prior=prior, sampling=sampling, progress=begin)
-        posteriors = {
-            name: _posterior(run, each, prior, sampling, begin) for name, each in lattices.items() if each.axes
-        }
-        kept = read_posterior(run.path(MIXTURE))
-        mixture = mix_models(
-            mixed,
-            prior=prior,
-            sampling=sampling,
-            kept=kept,
-            on_step=counted(begin("mixing the models"), sampling.steps),
-        )
+        posteriors = _groups_of_models(fitted.run, lattices, leave_out, prior, sampling, begin)
+        kept = read_posterior(fitted.run.path(MIXTURE))
+        on_step = counted(begin("mixing the models"), sampling.steps)
+        mixture = mix_models(mixed, prior=prior, sampling=sampling, kept=kept, on_step=on_step)
         draws = {
             name: individual_draws(posteriors[name]["individuals"])
             if name in posteriors
             else fitted.draws(name).without(leave_out)
             for name in lattices
         }
-        simulated = draws_digest(run, draws, datasets, sampling.seed)
+        simulated = draws_digest(fitted.run, draws, datasets, sampling.seed)
         if kept is not None and kept["posterior"].attrs.get(SIMULATED) == simulated:
-            checks, summary = run.read_table("predictive.csv"), run.read_table("predictive_summary.csv")
+            checks, summary = (fitted.run.read_table(f"predictive{part}.csv") for part in ("", "_summary"))
         else:
-            fitted_models, on_person = [FittedModel.of(fitted, name) for name in draws], begin("simulating the people")
+            of_models, on_person = [FittedModel.of(fitted, name) for name in draws], begin("simulating the people")
             checks, summary = predictive_checks(
-                fitted.cohort, fitted_models, draws, datasets, sampling.seed, workers, on_person
+                fitted.cohort, of_models, draws, datasets, sampling.seed, workers, on_person
             )
         mixture.idata["posterior"].attrs[SIMULATED] = simulated
-    fits = run.read_table("models.csv")
+    fits = fitted.run.read_table("models.csv")
     found = Comparison(
-        run=run,
+        run=fitted.run,
         mixture=mixture,
         shares=shares_of(mixture, groups, group_of),
         families=families_of(mixture, groups, group_of),
@@ -244,6 +234,21 @@ def compare(
     )
     write(found)
     return found
+
+
+def _groups_of_models(
+    run: Run,
+    lattices: Mapping[str, Lattices],
+    leave_out: Collection[str],
+    prior: GroupPrior | None,
+    sampling: Sampling,
+    begin: OnBegin,
+) -> dict[str, Posterior]:
+    """Return the group of every model that has parameters; pool them first if nothing is pooled."""
+    grouped = {name: each for name, each in lattices.items() if each.axes}
+    if grouped and not run.path("pooling.csv").exists():
+        pool(run, leave_out=leave_out, prior=prior, sampling=sampling, progress=begin)
+    return {name: _posterior(run, each, prior, sampling, begin) for name, each in grouped.items()}
 
 
 def _posterior(run: Run, lattices: Lattices, prior: GroupPrior | None, sampling: Sampling, begin: OnBegin) -> Posterior:
