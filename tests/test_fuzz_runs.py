@@ -168,27 +168,8 @@ def test_an_altered_posterior_is_nothing_or_the_same(tmp_path: Path) -> None:
             np.testing.assert_array_equal(found[group]["mean"], draws["mean"])
 
 
-PARTS = [
-    "alpha",
-    "~",
-    "group",
-    "age",
-    "+",
-    ":",
-    "*",
-    "C(",
-    "scale(",
-    ")",
-    "`",
-    "1",
-    "0",
-    "-",
-    "^",
-    "**9",
-    "|",
-    " ",
-    "é",
-]
+FORMULAS = ("alpha ~ group", "alpha ~ scale( age ) + group", "alpha ~ group * age", "alpha ~ 1 + group : `1`")
+PARTS = ["alpha", "~", "group", "age", "+", ":", "*", "C(", "scale(", ")", "`", "1", "0", "-", "^", "**9", "|", " "]
 PARTS += ["__import__('os')", ".", "{", "[", "\\", "\0", "np.log(", "%in%", "/", ",", "é"]
 
 
