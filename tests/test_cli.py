@@ -108,6 +108,21 @@ def test_an_unexpected_error_is_one_line(data: Path, shell: Shell, monkeypatch: 
         main(["--debug", "check", str(data), "--protocol", "shepard"])
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        ImportError("x.so: failed to map segment from shared object"),
+        OSError(12, "Cannot allocate memory"),
+        ValueError("Unable to allocate 7.45 GiB for an array"),
+    ],
+)
+def test_a_want_of_memory_is_called_so(error: Exception, monkeypatch: pytest.MonkeyPatch, shell: Shell) -> None:
+    monkeypatch.setattr("holmes_fit.trials.reading.check_data", raising(error))
+    _, err = shell("check", "x.csv", "--protocol", "weather_prediction", code=1)
+    assert err.startswith("There was not enough memory.")
+
+
 # ---------------------------------------------------------------------------------------------------------- models
 def test_models_are_listed_by_family_with_their_parameters(shell: Shell) -> None:
     out, _ = shell("models")
