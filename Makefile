@@ -96,6 +96,11 @@ bench: env ## Time the particle filter, models without one, fits of a cohort, po
 times: env ## Time the whole way from CSV to PDF, by step and number of people
 	"$(BIN)/python" -m benchmarks.whole_way reports/times
 
+# Takes about an hour on one core. Nothing else should be running.
+.PHONY: scale
+scale: env ## See how time and memory grow with people: 5,000 of a simple model, 500 of flat
+	"$(BIN)/python" -m benchmarks.scale reports/scale
+
 examples: env ## Simulate the example cohorts in data/ again
 	"$(BIN)/holmes-fit" simulate --protocol compositional_3 --subjects 24 --mix flat=0.4,holmes=0.6 \
 		--alpha lognormal:0.8,0.5 --omega lognormal:0.3,0.5 --beta lognormal:3,0.3 --lapse logitnormal:0.02,0.5 \

@@ -8,6 +8,8 @@ import re
 import sys
 from importlib import metadata
 
+from packaging.markers import Marker
+
 from benchmarks import ROOT
 
 LOCK = ROOT / "requirements.lock"
@@ -66,11 +68,13 @@ def is_allowed(licence: str) -> bool:
 def main() -> int:
     bad = []
     for name, version, condition in locked(LOCK.read_text(encoding="utf-8")):
+        if condition and not Marker(condition).evaluate():
+            print(f"{name:22s} {version:14s} not for this Python or machine ({condition})")
+            continue
         try:
             package = metadata.distribution(name)
         except metadata.PackageNotFoundError:
-            print(f"{name:22s} {version:14s} not installed ({condition or 'and it should be'})")
-            bad += [] if condition else [f"{name} is not installed"]
+            bad.append(f"{name} is not installed")
             continue
         licence = licence_of(package)
         print(f"{name:22s} {package.version:14s} {licence or 'unknown'}")

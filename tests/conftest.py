@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -40,9 +41,34 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     return report
 
 
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Let a worker tell the process that began it how many spoilt files were read, and how large it has become."""
+    worker = getattr(session.config, "workeroutput", None)
+    if worker is not None:
+        worker["fuzzing"] = _fuzzing().counts()
+
+
+def pytest_testnodedown(node: Any) -> None:
+    _fuzzing().of_workers.append(getattr(node, "workeroutput", {}).get("fuzzing", (0, 0.0)))
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Say it, where files were spoilt."""
+    files, megabytes = zip(*(_fuzzing().of_workers or [_fuzzing().counts()]), strict=True)
+    if sum(files):
+        terminalreporter.write_line(f"Spoilt files that were read: {sum(files):,}; memory: {max(megabytes):,.0f} MB.")
+
+
+def _fuzzing() -> Any:
+    # The package is imported here, as the cache of compiled code must have been chosen before.
+    from tests import fuzzing
+
+    return fuzzing
+
+
 @pytest.fixture
 def shell(capsys: pytest.CaptureFixture[str]):
-    # The commands are imported here, as the cache of compiled code must have been chosen before.
+    # The commands are imported here, for the same reason.
     from tests.commands import Shell
 
     return Shell(capsys)

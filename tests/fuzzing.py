@@ -2,6 +2,7 @@
 
 import os
 import random
+import sys
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -70,8 +71,27 @@ def mutated(content: bytes, rng: random.Random, most: int = 4) -> bytes:
     return content
 
 
+read = 0  # spoilt files of this process
+of_workers: list[tuple[int, float]] = []  # what they have counted
+
+
+def counts() -> tuple[int, float]:
+    """Return how many spoilt files were read here, and the most memory that was held, in MB."""
+    return read, peak_memory()
+
+
+def peak_memory() -> float:
+    if sys.platform == "win32":
+        return float("nan")
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
+
+
 def tried(call: Callable[[], T]) -> T | InputError:
     """Return what a call gives or the error with which it refuses; anything else is raised."""
+    global read
+    read += 1
     try:
         return call()
     except InputError as error:

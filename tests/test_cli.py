@@ -11,8 +11,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from holmes_fit._support.errors import Problem
+from holmes_fit._support.progress import ProgressLines
 from holmes_fit.cli import check, main, simulate, trace
 from holmes_fit.cli.check_text import sparkline
+from holmes_fit.cli.output import Output
 from holmes_fit.models.registry import MODELS, Observer
 from holmes_fit.trials.protocols.catalogue import protocol_names, read_protocol
 from tests.commands import Shell, raising
@@ -103,6 +106,21 @@ def test_an_unexpected_error_is_one_line(data: Path, shell: Shell, monkeypatch: 
     assert err == "unexpected error, RuntimeError: boom. Add --debug to the command to see where.\n"
     with pytest.raises(RuntimeError, match="boom"):
         main(["--debug", "check", str(data), "--protocol", "shepard"])
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        ImportError("x.so: failed to map segment from shared object"),
+        OSError(12, "Cannot allocate memory"),
+        ValueError("Unable to allocate 7.45 GiB for an array"),
+    ],
+)
+def test_a_want_of_memory_is_called_so(error: Exception, monkeypatch: pytest.MonkeyPatch, shell: Shell) -> None:
+    monkeypatch.setattr("holmes_fit.trials.reading.check_data", raising(error))
+    _, err = shell("check", "x.csv", "--protocol", "weather_prediction", code=1)
+    assert err.startswith("There was not enough memory.")
 
 
 # ---------------------------------------------------------------------------------------------------------- models
@@ -231,6 +249,38 @@ def test_messages_have_no_control_characters(tmp_path: Path, shell: Shell) -> No
     assert "no generator" in err
     assert len(err.splitlines()) == 2
     assert "\x1b" not in err
+
+
+def test_names_that_a_spreadsheet_would_evaluate_are_pointed_out_and_kept(tmp_path: Path, shell: Shell) -> None:
+    names = ["=cmd|' /C calc'!A0", "@SUM(1)", "-1+1", "-12", "+3.5", "-", "a=b"]
+    rows = [f"{quoted(name)},{trial},1,0,0,1,{trial % 2},1,g" for name in names for trial in range(1, 9)]
+    (tmp_path / "data.csv").write_text("\n".join([HEADER, *rows]))
+    told = "and 2 more names begin like a formula: a spreadsheet"
+    found = json.loads(shell("check", tmp_path / "data.csv", "--protocol", "weather_prediction", "--json")[0])
+    assert next(note for note in found["notes"] if "formula" in note).startswith(f'"{names[0]}" {told}')
+    options = ["--protocol", "weather_prediction", "--model", "bias", "--out", tmp_path / "t.csv"]
+    shell("trace", tmp_path / "data.csv", *options)
+    assert set(pd.read_csv(tmp_path / "t.csv", dtype=str)["subject"]) == set(names)
+
+
+@pytest.mark.parametrize("name", ["\x1b[31mred", "\x9b2J", "\x7f", "\u202etxt", "\rgone", "\u2028line"])
+def test_nothing_that_is_said_steers_a_terminal(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for as_json in (False, True):
+        say = Output(as_json=as_json, command="fit")
+        say.found(f"found\t{name}", name=name, **{name: [name]})
+        say.note(name)
+        say.warn([name, "second"])
+        say.fail(name)
+        say.wrote(Path(name))
+        say.next(name)
+        say.problems([Problem(name, name, name)])
+        say.end(0)
+        ProgressLines(name)(1, 2)
+        out, err = capsys.readouterr()
+        assert (out + err).replace("\n", "").replace("\t", "").isprintable()
+        assert err.count("\n") == 8
+        if as_json:
+            assert json.loads(out)["name"] == name
 
 
 @pytest.mark.parametrize("out", ["", ".", "/", ".csv"])

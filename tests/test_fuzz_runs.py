@@ -12,9 +12,12 @@ import pytest
 from holmes_fit._support.errors import InputError
 from holmes_fit.cli.status import status_text
 from holmes_fit.fitting.cohort import fit, read_fits
+from holmes_fit.groups.pooling.covariates import make_designs
 from holmes_fit.groups.pooling.lattices import load_lattices
+from holmes_fit.groups.posteriors import draws_of, posterior_of, read_posterior, write_posterior
 from holmes_fit.runs.folder import Run, read_run
 from holmes_fit.runs.manifest import MANIFEST
+from holmes_fit.runs.records import Record, to_bytes
 from holmes_fit.studies.simulation import simulate
 from tests.fuzzing import EFFORT, assert_clear, mutated, rng_for, tried
 from tests.small_fits import small_preset
@@ -116,6 +119,78 @@ def test_an_altered_record_is_damaged_or_the_same(original: Path, altered: Path)
         assert refused(lambda: look_everywhere(altered)) == (MODEL in {key[0] for key in progress.damaged})
         path.write_bytes(content)
     assert damaged > 0
+
+
+ODD_ARRAYS: list[object] = [np.nan, np.zeros(0), np.zeros((2, 2)), np.array("x"), np.array(3), np.full((4, 4, 4), -1)]
+ODD_FACTS = [None, "x", [], {}, np.inf, [{"condition": 1}], -1e300, True]
+
+
+def test_a_record_that_is_altered_and_says_that_it_is_whole_is_refused_or_sound(altered: Path) -> None:
+    rng, run = rng_for("hostile records"), read_run(altered)
+    records = {key: record for key in run.manifest.keys if (record := run.load_record(key)) and key[0] == MODEL}
+    outcomes = []
+    for key in [rng.choice(list(records)) for _ in range(60 * EFFORT)]:
+        record = records[key]
+        facts, arrays = dict(record.facts), dict(record.arrays)
+        for _ in range(rng.randint(1, 2)):
+            name = rng.choice([*facts, *arrays])
+            if name not in arrays or rng.random() < 0.2:
+                facts[name] = rng.choice(ODD_FACTS)
+            elif rng.random() < 0.3:
+                del arrays[name]
+            else:
+                values = np.array(arrays[name])
+                odd = [
+                    *map(np.asarray, ODD_ARRAYS),
+                    values[:-1] if values.ndim else values,
+                    values.astype(str),
+                    -values,
+                ]
+                arrays[name] = rng.choice(odd)
+        path = run._path(key)
+        path.write_bytes(to_bytes(Record(key, facts, arrays)))
+        outcomes.append(refused(lambda: look_everywhere(altered)))
+        path.write_bytes(to_bytes(record))
+    assert 0 < sum(outcomes) < len(outcomes)
+
+
+def test_an_altered_posterior_is_nothing_or_the_same(tmp_path: Path) -> None:
+    rng, path = rng_for("posteriors"), tmp_path / "pool.nc"
+    draws = draws_of(
+        {"mean": np.random.default_rng(1).normal(size=(2, 30, 3))}, {"p": ["a", "ß", "c"]}, {"mean": ["p"]}
+    )
+    write_posterior(posterior_of({"posterior": draws, "sample_stats": draws}), path)
+    content = path.read_bytes()
+    for _ in range(40 * EFFORT):
+        path.write_bytes(mutated(content, rng))
+        found = tried(lambda: read_posterior(path))
+        for group in ("posterior", "sample_stats") if found is not None else ():
+            np.testing.assert_array_equal(found[group]["mean"], draws["mean"])
+
+
+FORMULAS = ("alpha ~ group", "alpha ~ scale( age ) + group", "alpha ~ group * age", "alpha ~ 1 + group : `1`")
+PARTS = ["alpha", "~", "group", "age", "+", ":", "*", "C(", "scale(", ")", "`", "1", "0", "-", "^", "**9", "|", " "]
+PARTS += ["__import__('os')", ".", "{", "[", "\\", "\0", "np.log(", "%in%", "/", ",", "é"]
+
+
+def test_any_formula_is_refused_or_gives_finite_columns() -> None:
+    rng = rng_for("formulas")
+    names = [f"p{number}" for number in range(12)]
+    people = pd.DataFrame({"subject": names, "group": list("aabb") * 3, "age": np.arange(12.0) ** 2, "1": range(12)})
+    outcomes = []
+    for _ in range(200 * EFFORT):
+        tokens = rng.choice(FORMULAS).split()
+        for _ in range(rng.randint(0, 3)):
+            at = rng.randrange(len(tokens) + 1)
+            tokens[at : at + rng.randint(0, 1)] = [rng.choice(PARTS)]
+        text = "".join(tokens)
+        designs = tried(lambda text=text: make_designs([text], people, names, ["alpha"]))  # type: ignore[misc]
+        outcomes.append(isinstance(designs, InputError))
+        if isinstance(designs, InputError):
+            assert_clear(designs)
+        else:
+            assert np.isfinite(designs["alpha"].matrix).all()
+    assert 0 < sum(outcomes) < len(outcomes)
 
 
 @pytest.mark.parametrize("name", ["fits.csv", "models.csv", "subjects.csv"])

@@ -94,4 +94,5 @@ def test_the_lock_is_read_whole() -> None:
     lines = [line for line in LOCK.read_text(encoding="utf-8").splitlines() if "==" in line and line[0].isalnum()]
     assert len(packages) == len(lines) > 80
     assert {"numpy", "numba", "pymc", "typer"} <= {name for name, _, _ in packages}
-    assert ("colorama", "sys_platform == 'win32'") in [(name, condition) for name, _, condition in packages]
+    forked = {(name, condition) for name, _, condition in packages if name == "pymc"}
+    assert forked == {("pymc", "python_full_version < '3.12'"), ("pymc", "python_full_version >= '3.12'")}

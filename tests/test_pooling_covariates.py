@@ -5,7 +5,9 @@ import pandas as pd
 import pytest
 
 from holmes_fit._support.errors import InputError
+from holmes_fit.groups.pooling import covariates
 from holmes_fit.groups.pooling.covariates import make_designs
+from holmes_fit.groups.pooling.formulas import parse
 
 SUBJECTS = ["a", "b", "c", "d", "e", "f"]
 PEOPLE = pd.DataFrame(
@@ -60,14 +62,20 @@ def test_contrasts_compare_groups_at_the_average_of_the_rest() -> None:
 @pytest.mark.parametrize(
     ("formulas", "message"),
     [
-        (["alpha ~ group +"], r"Operator `\+` has insuff"),
+        (["alpha ~ group +"], "nothing after an operator"),
         (["group"], "not one parameter before ~"),
-        (["alpha ~ group | age"], "several parts after ~"),
+        (["alpha ~ group | age"], r"saw '\| age', where a covariate or"),
+        (["alpha ~ group ~ age"], "saw '~ age', where a covariate or"),
         (["alpa ~ group"], "saw 'alpa'; allowed: a free parameter: alpha, omega, beta. Did you mean 'alpha'"),
         (["alpha ~ group", "alpha ~ age"], "a second formula for alpha"),
-        (["alpha ~ 0 + group"], "no intercept"),
-        (["alpha ~ np.log(age)"], r"saw 'np.log\(age\)'; allowed: names of covariates"),
-        (["alpha ~ 1"], "no covariates"),
+        (["alpha ~ 0 + group"], r"saw '0 \+ group', where"),
+        (["alpha ~ np.log(age)"], r"saw '\(age\)', where .* Compute other values in the table of people"),
+        (["alpha ~ 1"], "saw '1', where"),
+        (["C(alpha) ~ age"], "not one parameter before ~"),
+        (["alpha ~ C(group:age)"], r"saw '\(group:age\)', where"),
+        (["alpha ~ scale(group)"], "covariate group: saw text, to be scaled; allowed: numbers"),
+        (["alpha ~ group*age*handed*months*iq"], "a product of more than 4 covariates"),
+        (["alpha ~ C(age):C(months)"], "columns that say the same: 25 or more, of 6 people"),
         (["alpha ~ grup"], "covariate grup: saw 'grup'.*Did you mean 'group'"),
         (["alpha ~ iq"], r"covariate iq: saw no value for 2 of 6 people: \['b', 'e'\]"),
         (["alpha ~ site"], "covariate site: saw 'x' for everyone; allowed: a covariate that differs"),
@@ -77,6 +85,49 @@ def test_contrasts_compare_groups_at_the_average_of_the_rest() -> None:
 def test_what_cannot_be_used_is_said(formulas: list[str], message: str) -> None:
     with pytest.raises(InputError, match=message):
         make_designs(formulas, PEOPLE, SUBJECTS, PARAMETERS)
+
+
+@pytest.mark.parametrize(
+    "right",
+    [
+        "__import__('os').system('touch sprung')",
+        "(group+age)**40",
+        "group^40",
+        "{group}",
+        "C(group, contr.sum)",
+        "I(age)",
+        "`age",
+        "age" + "+age" * 300,
+        "(" * 400 + "age" + ")" * 400,
+    ],
+)
+def test_whatever_is_not_in_the_grammar_is_refused_before_a_library_sees_it(
+    right: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(covariates, "_as_the_library_has_it", None)
+    with pytest.raises(InputError, match="allowed: PARAMETER ~ COVARIATE"):
+        make_designs([f"alpha ~ {right}"], PEOPLE, SUBJECTS, PARAMETERS)
+
+
+def test_numbers_may_be_taken_for_groups_and_groups_of_two_for_numbers() -> None:
+    people = PEOPLE.assign(**{"level (of 3)": [1, 1, 2, 2, 3, 3]})
+    designs = make_designs(
+        ["alpha ~ 1 + C(`level (of 3)`) + scale(handed)", "beta ~ `level (of 3)`"], people, SUBJECTS, PARAMETERS
+    )
+    alpha = designs["alpha"]
+    assert alpha.columns == ("C(level (of 3))[T.2]", "C(level (of 3))[T.3]", "scale(handed)")
+    np.testing.assert_allclose(alpha.matrix[:, 2], np.array([-1, 2, -1, -1, 2, -1]) / np.sqrt(2))
+    assert [contrast.name for contrast in alpha.contrasts][-1] == "scale(handed): +1 SD - mean"
+    assert designs["beta"].columns == ("level (of 3)",)
+
+
+def test_a_product_is_written_out() -> None:
+    def written(text: str) -> list[str]:
+        return [":".join(map(str, term)) for term in parse(text).terms]
+
+    assert written("alpha ~ a*b") == written("alpha ~ a + b + a:b") == ["a", "b", "a:b"]
+    assert written("alpha ~ a*b:c + d") == ["a", "d", "b:c", "a:b:c"]
+    assert written("alpha ~ b:a + a:b + a:a") == ["a", "a:b"]
 
 
 def test_a_group_in_which_nobody_is_left_is_named() -> None:

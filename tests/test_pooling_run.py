@@ -19,6 +19,7 @@ from holmes_fit.models.registry import MODELS
 from holmes_fit.runs.fitted import FittedRun
 from holmes_fit.runs.folder import Run, open_run, read_run
 from holmes_fit.settings.preset import load_preset
+from holmes_fit.trials.protocols.catalogue import load_protocol
 
 SEED = 20262
 
@@ -87,11 +88,16 @@ def test_fits_that_failed_or_are_missing_are_named(tmp_path: Path) -> None:
     axis = preset.space(MODELS["bias"]).free[0]
     facts = {"log_evidence": -3.0, "log_evidence_error": 0.1, "log_evidence_bias": 0.0}
     arrays = {"log_likelihood": np.zeros(axis.nodes, np.float32), f"positions_{axis.name}": axis.positions}
-    arrays |= {f"log_prior_{axis.name}": axis.log_weights, "of_sets": np.empty(0, np.float32)}
+    arrays |= {
+        f"log_prior_{axis.name}": axis.log_weights,
+        "of_sets": np.empty(0, np.float32),
+        "draws": np.zeros((5, 1)),
+    }
     arrays |= {f"coarse_{axis.name}": np.arange(0, axis.nodes, 2)}
     keys = [("bias", name) for name in ("a", "b", "c")]
     identity = {"kind": "fit", "models": ["bias"], "preset": preset.model_dump(mode="json", exclude_none=True)}
     with open_run(tmp_path / "run", identity=identity, about={}, keys=keys) as run:
+        run.path("protocol.json").write_text(load_protocol("conditioning").model_dump_json(exclude_unset=True))
         run.save_record(keys[0], facts, arrays)
         run.save_record(keys[1], {}, error="all answers are missed")
     with pytest.raises(InputError, match="all answers are missed") as caught:

@@ -153,7 +153,7 @@ def test_runs_that_have_not_ended_are_refused(tmp_path: Path) -> None:
 def test_a_damaged_table_is_named(tmp_path: Path) -> None:
     folder = make_run(tmp_path / "run", SMALL)
     (folder / "models.csv").write_bytes(b"\xff\xfe\x00 nothing")
-    with pytest.raises(InputError, match=r"models\.csv: saw .*allowed: a table as it was written"):
+    with pytest.raises(InputError, match=r"models\.csv: saw .*allowed: a file as it was written"):
         hf.report(folder, tmp_path / "out.pdf")
     assert not (tmp_path / "out.pdf").exists()
 

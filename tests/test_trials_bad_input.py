@@ -13,6 +13,7 @@ from holmes_fit._support.errors import InputError
 from holmes_fit.trials.cohorts import build_cohort
 from holmes_fit.trials.protocols.catalogue import load_protocol, read_protocol
 from holmes_fit.trials.reading import check_data, read_cohort
+from tests.commands import raising
 
 PROTOCOL = """
 [columns]
@@ -320,11 +321,8 @@ def test_places_without_files(tmp_path: Path) -> None:
 
 
 def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(_: Path) -> bytes:
-        raise PermissionError(13, "Permission denied")
-
     path, protocol = _written(tmp_path, ROWS), read_protocol(PROTOCOL)
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr("builtins.open", raising(PermissionError(13, "Permission denied")))
     with pytest.raises(InputError, match=r"pilot\.csv: saw Permission denied; allowed: a file that can be read"):
         read_cohort(path, protocol)
     with pytest.raises(InputError, match=r"pilot\.csv: saw Permission denied; allowed: a file that can be read"):

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import csv
+import io
 import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
 
 from holmes_fit._support.atomic import written_whole
+from holmes_fit._support.borders import read_bytes
 
 if TYPE_CHECKING:
     import pandas as pd
+
+MOST_CELLS = 50_000_000
 
 
 def write_table(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
@@ -39,5 +43,8 @@ def read_table(path: str | os.PathLike[str], text: Iterable[str] = ()) -> pd.Dat
     """
     import pandas as pd
 
+    content = read_bytes(path)
+    if content.count(b",") + content.count(b"\n") > MOST_CELLS:
+        raise ValueError(f"more than {MOST_CELLS:,} cells")
     # pandas reads every number back exactly as it was from 3.1 on.
-    return pd.read_csv(path, dtype=dict.fromkeys(text, "str"), keep_default_na=False, na_values=[""])
+    return pd.read_csv(io.BytesIO(content), dtype=dict.fromkeys(text, "str"), keep_default_na=False, na_values=[""])

@@ -87,6 +87,14 @@ def plain(text: str, limit: int = 60) -> str:
     return safe if len(safe) <= limit else f"{safe[: limit - 1]}…"
 
 
+def for_terminal(text: str) -> str:
+    """Return lines of text with all that could steer a terminal, or cannot be seen, written out as escapes."""
+    if all(line.isprintable() for line in text.split("\n")):
+        return text
+    steers = {letter for letter in set(text) if not letter.isprintable() and letter not in "\n\t"}
+    return text.translate({ord(letter): letter.encode("unicode_escape").decode() for letter in steers})
+
+
 def check_kind(name: str, value: object, kind: type | UnionType, allowed: str, problems: Problems) -> bool:
     """Check that an argument is of some kind, such as ``Mapping | None``, and return whether it is."""
     if not isinstance(value, kind):

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
+from holmes_fit._support.errors import for_terminal
+
 OnProgress = Callable[[int, int], None]  # how much is done, and of how many
 OnBegin = Callable[[str], OnProgress | None]  # what is being done from now on
 
@@ -149,4 +151,4 @@ def duration(seconds: float) -> str:
 
 
 def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
+    print(for_terminal(text), file=sys.stderr, flush=True)

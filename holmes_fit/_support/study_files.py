@@ -6,10 +6,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
+from holmes_fit._support.borders import check_depth, naming, read_bytes
 from holmes_fit._support.errors import HolmesFitError, InputError, Problem, Quoted, nearest, shown
 
 StudyFolder = Literal["data", "protocols", "fitting", "reports"]
 
+LARGEST_TOML = 2**18  # characters
+MOST_DOTS = 300  # in a line: reading a key takes as much time and memory as the square of its parts
 PACKAGE = Path(str(files("holmes_fit"))).resolve()
 
 
@@ -55,10 +58,8 @@ def _is_file(path: Path) -> bool:
 
 def read_toml(path: Path) -> dict[str, Any]:
     """Return the content of a TOML file."""
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise InputError([Problem(str(path), error.strerror or "no access", "a file that can be read")]) from None
+    with naming(str(path), "a file that can be read"):
+        content = read_bytes(path, LARGEST_TOML)
     return parse_toml(content, path.name)
 
 
@@ -66,7 +67,11 @@ def parse_toml(content: bytes | str, file: str) -> dict[str, Any]:
     """Return the content of a TOML file that messages call ``file``."""
     try:
         text = content.decode("utf-8-sig") if isinstance(content, bytes) else content
-        return tomllib.loads(text)
+        if len(text) > LARGEST_TOML or max((line.count(".") for line in text.splitlines()), default=0) > MOST_DOTS:
+            raise ValueError(f"more than {LARGEST_TOML:,} characters, or {MOST_DOTS} dots in a line")
+        found = tomllib.loads(text)
+        check_depth(found)
+        return found
     except UnicodeDecodeError as error:
         seen, allowed = f"bytes that are no text, at position {error.start}", "TOML text in UTF-8"
     except RecursionError:

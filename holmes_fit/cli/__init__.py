@@ -68,9 +68,21 @@ def run(program: typer.Typer, name: str, arguments: Sequence[str] | None = None)
 def _what_happened(error: BaseException) -> str:
     if isinstance(error, HolmesFitError):
         return str(error)
+    if _is_for_want_of_memory(error):
+        return "There was not enough memory. Close what else is running, raise the limit, or take fewer --workers."
     if isinstance(error, OSError) and error.strerror:
         return f"{error.strerror}: {error.filename!r}" if error.filename else error.strerror
     return f"unexpected error, {type(error).__name__}: {error}. Add --debug to the command to see where."
+
+
+def _is_for_want_of_memory(error: BaseException | None) -> bool:
+    """Whether memory was what was missing, as libraries say it that could not even be loaded."""
+    signs = ("failed to map segment", "Cannot allocate memory", "Unable to allocate")
+    while error is not None:
+        if isinstance(error, MemoryError) or any(sign in str(error) for sign in signs):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _silence_libraries() -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from holmes_fit._support.errors import InputError, Problem, plain
+from holmes_fit._support.errors import InputError, Problem, for_terminal, plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,21 +59,21 @@ class Output:
     def give(self, text: str | Iterable[str]) -> None:
         """Print what was asked for, even if quiet."""
         if not self.as_json:
-            typer.echo(_joined(text))
+            _print(_joined(text))
 
     def note(self, text: str | Iterable[str]) -> None:
         """Say what is being done."""
         if not self.quiet:
-            typer.echo(_joined(text), err=True)
+            _print(_joined(text), err=True)
 
     def warn(self, text: str | Iterable[str]) -> None:
         """Say what must be known before anything is used. The command then ends with exit code 3."""
         self._warnings.append(_joined(text))
-        typer.echo(self._warnings[-1], err=True)
+        _print(self._warnings[-1], err=True)
 
     def fail(self, text: str) -> None:
         """Say why there is no result."""
-        typer.echo(text, err=True)
+        _print(text, err=True)
         self._errors.append(text)
 
     def refuse(self, error: InputError) -> None:
@@ -129,8 +129,9 @@ class Output:
             "next": self._next,
             **self._facts,
         }
-        json.dump(_as_json(document), sys.stdout, indent=2, allow_nan=False)
-        sys.stdout.write("\n")
+        # JSON escapes all that could steer a terminal, if nothing but ASCII is wanted; DEL alone it forgets.
+        text = json.dumps(_as_json(document), indent=2, allow_nan=False).replace("\x7f", "\\u007f")
+        sys.stdout.write(f"{text}\n")
         sys.stdout.flush()  # while somebody can still say that nobody reads
 
 
@@ -142,6 +143,10 @@ def shell(command: str, *arguments: object) -> str:
 def rows(table: pd.DataFrame) -> list[dict[str, Any]]:
     """Return a table as a list of its rows."""
     return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
+
+
+def _print(text: str, err: bool = False) -> None:
+    typer.echo(for_terminal(text), err=err)
 
 
 def _joined(text: str | Iterable[str]) -> str:

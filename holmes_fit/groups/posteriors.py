@@ -4,6 +4,8 @@ ArviZ 0.23 keeps a posterior as its InferenceData, and version 1 as the DataTree
 PyMC 6 with the other. Both are indexed by group, and either reads the files of the other.
 """
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -14,8 +16,11 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
+from holmes_fit._support.array_files import check_hdf5
+
 HAS_TREES = int(version("arviz").partition(".")[0]) >= 1
 ENGINE = "h5netcdf"
+DIGEST = "sha256"  # of all values, among the attributes of the draws
 TAILS = (0.05, 0.95)
 
 Posterior: TypeAlias = Any  # an InferenceData or a DataTree
@@ -43,21 +48,50 @@ def group_of(posterior: Posterior, name: str) -> xr.Dataset:
 
 def with_groups(posterior: Posterior, groups: Mapping[str, xr.Dataset]) -> Posterior:
     """Return a copy that has further groups."""
-    own = posterior.children if HAS_TREES else posterior.groups()
-    return posterior_of({name: group_of(posterior, name) for name in own} | dict(groups))
+    return posterior_of({name: group_of(posterior, name) for name in _groups(posterior)} | dict(groups))
 
 
 def write_posterior(posterior: Posterior, path: Path) -> None:
     """Write a posterior as NetCDF."""
+    posterior["posterior"].attrs[DIGEST] = _digest(posterior)
     posterior.to_netcdf(str(path), engine=ENGINE)
 
 
 def read_posterior(path: Path) -> Posterior | None:
-    """Return a posterior that was written to a file, or nothing if it is not there or cannot be read."""
+    """Return a posterior that was written to a file, or nothing if it is not there or is not as it was written."""
     try:
-        return az.from_netcdf(str(path), engine=ENGINE)
-    except (OSError, ValueError, KeyError):
+        check_hdf5(path)
+        opened = az.from_netcdf(str(path), engine=ENGINE)
+        found = posterior_of({name: group_of(opened, name).load() for name in _groups(opened)})
+        return found if found["posterior"].attrs.pop(DIGEST) == _digest(found) else None
+    except Exception:  # a damaged file of HDF5 can raise nearly anything
         return None
+
+
+def _groups(posterior: Posterior) -> Sequence[str]:
+    return sorted(posterior.children if HAS_TREES else posterior.groups())
+
+
+def _digest(posterior: Posterior) -> str:
+    """Return the SHA-256 of the names, dimensions and values of all that a posterior holds."""
+    digest = hashlib.sha256()
+    for group in _groups(posterior):
+        own = group_of(posterior, group)
+        for name in sorted(map(str, own.variables)):
+            values = own[name].values
+            digest.update(json.dumps([group, name, own[name].dims, values.shape]).encode())
+            is_text = values.dtype.kind in "OUST"
+            digest.update(json.dumps(values.tolist()).encode() if is_text else np.ascontiguousarray(values).tobytes())
+    return digest.hexdigest()
+
+
+def has_shapes(posterior: Posterior, group: str, shapes: Mapping[str, tuple[int, ...]]) -> bool:
+    """Whether a group has these variables, in these shapes and finite."""
+    own = group_of(posterior, group) if group in _groups(posterior) else xr.Dataset()
+    return all(
+        name in own and own[name].shape == shape and bool(np.isfinite(own[name].values).all())
+        for name, shape in shapes.items()
+    )
 
 
 def mixing(draws: ArrayLike | xr.Dataset) -> dict[str, float]:

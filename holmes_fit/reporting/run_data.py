@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections import ChainMap
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,12 +14,14 @@ from typing import Any
 
 import pandas as pd
 
+from holmes_fit._support.borders import LARGEST_JSON, inside, naming, parse_json, read_bytes
 from holmes_fit._support.errors import InputError, Problem, Problems, Quoted, check_kind, nearest, plain
 from holmes_fit.reporting.names import Words
 from holmes_fit.reporting.settings import Settings
 from holmes_fit.runs.described import ABOUT
 from holmes_fit.runs.fitted import fitted_run
 from holmes_fit.runs.folder import HasRun, Run, read_run, run_of
+from holmes_fit.runs.manifest import MANIFEST
 from holmes_fit.runs.schema import read, tables
 from holmes_fit.settings.spaces import named as in_condition
 from holmes_fit.trials.cohorts import Cohort
@@ -61,7 +63,7 @@ class CohortData:
 
     def _read(self, name: str) -> pd.DataFrame:
         folder = self.recovery_folder if name in OF_RECOVERY else self.run.root
-        table = None if folder is None else _read_if_there(folder / f"{name}.csv")
+        table = None if folder is None else _read_if_there(folder, f"{name}.csv")
         if table is None:
             return pd.DataFrame()
         if name in OF_PARAMETERS and "condition" in table:  # a parameter in a condition is one of its own
@@ -116,7 +118,7 @@ class CohortData:
     @cached_property
     def protocol(self) -> Mapping[str, Any]:
         """The content of ``protocol.json``."""
-        return _read_json(self.run.path("protocol.json"))
+        return _read_json(self.run.root, "protocol.json")
 
     @property
     def study(self) -> str:
@@ -134,7 +136,7 @@ class CohortData:
         """The name and the SHA-256 of every file that a report may use."""
         folders = {"": self.run.root, **({"recovery/": self.recovery_folder} if self.recovery_folder else {})}
         return tuple(
-            (prefix + path.name, hashlib.sha256(path.read_bytes()).hexdigest())
+            (prefix + path.name, hashlib.sha256(_content(folder, path.name)).hexdigest())
             for prefix, folder in folders.items()
             for path in sorted([*folder.glob("*.csv"), *folder.glob("*.json")])
         )
@@ -156,10 +158,11 @@ class CohortData:
 
     @cached_property
     def _covariates(self) -> pd.DataFrame:
-        table = _read_if_there(self.run.root / "subjects.csv")
-        if table is None:
+        table = _read_if_there(self.run.root, "subjects.csv")
+        if table is None or "subject" not in table:
             where = f"run {plain(str(self.run.root), limit=200)}, table subjects.csv"
-            raise InputError([Problem(where, "no such file", "a run of holmes-fit fit")])
+            seen = "no such file" if table is None else "no column subject"
+            raise InputError([Problem(where, seen, "the table of a run of holmes-fit fit")])
         return table
 
     @cached_property
@@ -256,7 +259,7 @@ class CohortData:
 
     @cached_property
     def _recovery_manifest(self) -> Mapping[str, Any]:
-        return {} if self.recovery_folder is None else _read_json(self.recovery_folder / "manifest.json")
+        return {} if self.recovery_folder is None else _read_json(self.recovery_folder, MANIFEST)
 
     @cached_property
     def recovery_notes(self) -> tuple[str, ...]:
@@ -352,23 +355,31 @@ def named(identity: Mapping[str, Any], key: str) -> str:
     return str(part_of(identity, key).get("name", ""))
 
 
-def _read_if_there(path: Path) -> pd.DataFrame | None:
+def _naming(folder: Path, name: str) -> AbstractContextManager[None]:
+    return naming(plain(str(folder / name), limit=200), "a file as it was written")
+
+
+def _content(folder: Path, name: str) -> bytes:
+    with _naming(folder, name):
+        return read_bytes(inside(folder, name))
+
+
+def _read_if_there(folder: Path, name: str) -> pd.DataFrame | None:
     """Read a table, or nothing if it is not there; texts that are not there are empty."""
-    if not path.is_file():
+    if not os.path.lexists(folder / name):
         return None
     # In a table that has no schema, such as that of covariates, names mean what they mean elsewhere.
-    text = () if path.name in tables() else {name for table in tables().values() for name in table.text}
-    try:
-        return read(path, text)
-    except (OSError, ValueError) as error:  # pandas' own errors are ValueErrors
-        where = f"table {plain(str(path), limit=200)}"
-        raise InputError([Problem(where, plain(str(error), limit=200), "a table as it was written")]) from error
+    text = () if name in tables() else {name for table in tables().values() for name in table.text}
+    with _naming(folder, name):
+        return read(inside(folder, name), text)
 
 
-def _read_json(path: Path) -> Mapping[str, Any]:
-    """Return what a file of JSON holds; nothing where there is no such file, or something else in it."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        content = {}
-    return content if isinstance(content, dict) else {}
+def _read_json(folder: Path, name: str) -> Mapping[str, Any]:
+    """Return what a file of JSON holds; nothing where there is no such file."""
+    if not os.path.lexists(folder / name):
+        return {}
+    with _naming(folder, name):
+        content = parse_json(read_bytes(inside(folder, name), LARGEST_JSON))
+        if not isinstance(content, dict):
+            raise ValueError("something else than an object")
+        return content

@@ -10,8 +10,9 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
+from holmes_fit._support.borders import LARGEST_JSON, naming, read_bytes
 from holmes_fit._support.errors import InputError, Problem, Problems, Quoted, nearest, plain, shown
 from holmes_fit.models.own import files_of
 from holmes_fit.models.registry import Model, Observer, find_model
@@ -19,13 +20,25 @@ from holmes_fit.models.responses.registry import response_of
 from holmes_fit.runs.folder import HasRun, Run, run_of
 from holmes_fit.runs.knowledge import PeopleDraws
 from holmes_fit.runs.manifest import MANIFEST
-from holmes_fit.runs.records import Record
+from holmes_fit.runs.person_records import conditions_of, flaw_of
+from holmes_fit.runs.records import Record, file_of
 from holmes_fit.settings.preset import Preset
 from holmes_fit.settings.spaces import Space, joint_space
 from holmes_fit.trials.cohorts import Cohort
 from holmes_fit.trials.protocols.kept import kept_form
 from holmes_fit.trials.protocols.schema import Protocol
 from holmes_fit.trials.reading import read_cohort
+
+
+class _Identity(BaseModel):
+    """What is read of the identity of a fit."""
+
+    models: tuple[str, ...] = ()
+    preset: dict[str, Any] = {}
+    observer: dict[str, Any] = {}
+    model_files: dict[str, str] = {}
+    by: str = ""
+    vary: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -37,33 +50,30 @@ class FittedRun:
     @property
     def models(self) -> tuple[str, ...]:
         """The models, in the order in which they were asked for."""
-        listed = self._identity.get("models")
-        return tuple(str(name) for name in listed) if isinstance(listed, list) else ()
+        return self._identity.models
 
     @cached_property
     def preset(self) -> Preset:
         """Its settings, with what was fixed on top."""
         try:
-            return Preset.model_validate(self._identity["preset"])
-        except (KeyError, ValidationError) as error:
+            return Preset.model_validate(self._identity.preset)
+        except ValidationError as error:
             raise self._unreadable("one whose preset cannot be read") from error
 
     @cached_property
     def observer(self) -> Observer:
         """How the filters were run."""
         try:
-            return Observer(**self._identity["observer"])
-        except (KeyError, TypeError) as error:
+            return Observer(**self._identity.observer)
+        except (TypeError, ValueError) as error:
             raise self._unreadable("one whose observer cannot be read") from error
 
     @cached_property
     def protocol(self) -> Protocol:
         """How the data were coded."""
-        try:
-            return Protocol.model_validate_json(self.run.path("protocol.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            where = f"run {plain(str(self.run.root), 200)}, protocol.json"
-            raise InputError([Problem(where, plain(str(error), 200), "the file that a fit has written")]) from error
+        where = f"run {plain(str(self.run.root), 200)}, protocol.json"
+        with naming(where, "the file that a fit has written"):
+            return Protocol.model_validate_json(read_bytes(self.run.path("protocol.json"), LARGEST_JSON))
 
     @cached_property
     def cohort(self) -> Cohort:
@@ -73,7 +83,7 @@ class FittedRun:
 
     def model(self, name: str) -> Model:
         """Return a model of the run; one of one's own must have been named here, too, and be what it was."""
-        files: dict[str, str] = self._identity.get("model_files", {})
+        files = self._identity.model_files
         said, here = files.get(name), files_of([name]).get(name)
         if said != here:
             listed = ",".join(files[own].partition(",")[0] if own in files else own for own in self.models)
@@ -91,17 +101,16 @@ class FittedRun:
     @property
     def by(self) -> str:
         """The column of the conditions between which parameters differ; empty if there are none."""
-        return str(self._identity.get("by", ""))
+        return self._identity.by
 
     @property
     def vary(self) -> tuple[str, ...]:
         """The parameters that differ between them."""
-        return tuple(str(name) for name in self._identity.get("vary", ()))
+        return self._identity.vary
 
     def conditions(self, model: str) -> tuple[str, ...]:
         """Return the conditions, in the order of the records of a model; none if nothing differs."""
-        facts: list[Any] = [record.facts for record in _successes(self.records(model)).values()] if self.by else []
-        return tuple(each["condition"] for each in facts[0]["conditions"]) if facts else ()
+        return next(map(conditions_of, _successes(self.records(model)).values()), ()) if self.by else ()
 
     def averaged(self, model: str) -> int:
         """Return how many filters a person averages: 1, except for averaged observers."""
@@ -119,7 +128,9 @@ class FittedRun:
 
     def draws(self, model: str) -> PeopleDraws:
         """Return draws of those who were fitted, each under the fitting prior."""
-        found = {name: record.arrays["draws"] for name, record in _successes(self.records(model)).items()}
+        records = _successes(self.records(model))
+        self._check_records(model, records)
+        found = {name: record.arrays["draws"] for name, record in records.items()}
         if not found:
             return PeopleDraws((), (), np.empty((0, 0, 0)))
         space = joint_space(self.space(model), self.vary, self.conditions(model))
@@ -143,7 +154,7 @@ class FittedRun:
         if not records:
             raise InputError([Problem(f"model {model}", "nobody", "at least one person who was fitted")])
         kept = _successes(records)
-        self._check_lattices(model, kept)
+        self._check_records(model, kept)
         return kept
 
     def _check_complete(self, model: str, records: dict[str, Record | None], problems: Problems) -> None:
@@ -156,14 +167,16 @@ class FittedRun:
                 advice = "Leave this person out."
                 problems.add(f"model {model}, {plain(name)}", Quoted(record.error), "a fit that succeeded", advice)
 
-    def _check_lattices(self, model: str, records: dict[str, Record]) -> None:
-        """Refuse a manifest whose preset is not that of the records."""
-        for axis in self.space(model).free:
-            for name, record in records.items():
-                own = [record.arrays.get(f"{kind}_{axis.name}", np.empty(0)) for kind in ("positions", "log_prior")]
-                wanted = (axis.positions, axis.log_weights)
-                if not all(a.shape == b.shape and np.allclose(a, b) for a, b in zip(own, wanted, strict=True)):
-                    raise self._unreadable(f"one whose preset has another lattice of {axis.name} than {plain(name)}")
+    def _check_records(self, model: str, records: dict[str, Record]) -> None:
+        """Refuse records that the fit cannot have written, or not with the preset that the manifest has."""
+        problems = Problems()
+        for name, record in records.items():
+            flaw = flaw_of(record, next(iter(records.values())), self.space(model).free, bool(self.by))
+            if flaw:
+                where = f"run {plain(str(self.run.root), 200)}, record of {plain(name)} under {model}"
+                advice = f"Delete {file_of(record.key)} in its folder records, and fit again."
+                problems.add(where, Quoted(flaw), "the record that the fit has written", advice)
+        problems.raise_if_any()
 
     def _how_to_go_on(self) -> str:
         command = str(self.run.manifest.about.get("command", ""))
@@ -171,13 +184,17 @@ class FittedRun:
             return f"The same command goes on where it was: {plain(command, limit=400)}"
         return "The same call of holmes_fit.fit goes on where it was."
 
-    @property
-    def _identity(self) -> dict[str, Any]:
-        return dict(self.run.manifest.identity)
+    @cached_property
+    def _identity(self) -> _Identity:
+        try:
+            return _Identity.model_validate(self.run.manifest.identity)
+        except ValidationError as error:
+            names = ", ".join(".".join(map(str, each["loc"])) for each in error.errors())
+            raise self._unreadable(f"one in which something is wrong with {names}") from error
 
     def _unreadable(self, seen: str) -> InputError:
         where = f"{MANIFEST} in {plain(str(self.run.root), limit=200)}"
-        return InputError([Problem(where, seen, "the one that the fit has written")])
+        return InputError([Problem(where, plain(seen, 200), "the one that the fit has written")])
 
 
 def fitted_run(where: str | PathLike[str] | Run | HasRun) -> FittedRun:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from holmes_fit._support.atomic import written_whole
+from holmes_fit._support.borders import LARGEST_JSON, inside, naming, read_bytes
 from holmes_fit._support.csv_tables import write_table
 from holmes_fit._support.errors import HolmesFitError, InputError, Problem, Problems, Quoted, plain, shown
 from holmes_fit.runs import schema
@@ -66,11 +67,11 @@ class Run:
 
     def load_record(self, key: Key) -> Record | None:
         """Return a record, or nothing if it is not there or its file is damaged."""
+        path = self._path(key)
         try:
-            content = self._path(key).read_bytes()
-        except FileNotFoundError:
+            record = from_bytes(read_bytes(path))
+        except (OSError, ValueError):
             return None
-        record = from_bytes(content)
         return record if record is not None and record.key == key else None
 
     def records(self) -> Iterator[Record]:
@@ -113,12 +114,8 @@ class Run:
         Which columns hold text, whatever it looks like, is in the schema; ``text`` names those of other tables.
         """
         path = self.path(name)
-        try:
+        with naming(f"run {_shown(self.root)}, table {plain(name)}", "a table of a complete run"):
             return schema.read(path, text)
-        except (OSError, ValueError) as error:  # pandas' own errors are ValueErrors
-            seen = "no such file" if isinstance(error, FileNotFoundError) else plain(str(error), limit=200)
-            where = f"run {_shown(self.root)}, table {plain(name)}"
-            raise InputError([Problem(where, seen, "a table of a complete run")]) from error
 
     def writing(self, name: str) -> AbstractContextManager[Path]:
         """Give a temporary file that takes the place of a file of the run if all goes well."""
@@ -126,11 +123,8 @@ class Run:
 
     def path(self, name: str) -> Path:
         """Return the path of a file of the run."""
-        path = self.root / name
-        root = self.root.resolve()
-        if "\0" in name or path.resolve() == root or not path.resolve().is_relative_to(root):
-            raise InputError([Problem(f"run {_shown(self.root)}", shown(name), "the name of a file in the folder")])
-        return path
+        with naming(f"run {_shown(self.root)}, file {plain(name)}", "the name of a file in the folder"):
+            return inside(self.root, name)
 
     def _path(self, key: Key) -> Path:
         return self.path(f"records/{file_of(key)}")
@@ -225,7 +219,7 @@ def _holds_something_else(folder: Path) -> bool:
 def _read_manifest(folder: Path) -> Manifest:
     problems = Problems()
     try:
-        return from_text((folder / MANIFEST).read_text(encoding="utf-8"))
+        return from_text(read_bytes(inside(folder, MANIFEST), LARGEST_JSON))
     except (FileNotFoundError, NotADirectoryError):
         seen = f"no {MANIFEST}" if folder.is_dir() else "no such folder"
         problems.add(f"folder {_shown(folder)}", Quoted(seen), "the folder of a run")

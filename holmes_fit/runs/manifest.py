@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from holmes_fit._support.borders import parse_json
 from holmes_fit._support.errors import Problems, Quoted, plain
 from holmes_fit.runs.identity import RESULTS
 from holmes_fit.runs.records import Key
@@ -45,10 +46,10 @@ def to_text(manifest: Manifest) -> str:
     return json.dumps(content, indent=2) + "\n"
 
 
-def from_text(text: str) -> Manifest:
+def from_text(text: bytes | str) -> Manifest:
     """Read a manifest."""
     try:
-        content = json.loads(text)
+        content = parse_json(text)
         if content["format"] != FORMAT:
             raise ValueError(f"it has format {content['format']!r}, and this version reads {FORMAT}")
         keys = tuple(tuple(str(part) for part in key) for key in content["records"])
@@ -57,7 +58,7 @@ def from_text(text: str) -> Manifest:
         begun = datetime.fromisoformat(content["begun"])
         begun = begun if begun.tzinfo else begun.replace(tzinfo=UTC)
         return Manifest(dict(content["identity"]), dict(content["about"]), keys, begun)
-    except (KeyError, TypeError, RecursionError) as error:
+    except (KeyError, TypeError) as error:
         raise ValueError("it is not a manifest of a run") from error
 
 

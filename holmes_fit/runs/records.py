@@ -12,6 +12,9 @@ from pathlib import PurePosixPath
 import numpy as np
 from numpy.typing import NDArray
 
+from holmes_fit._support.array_files import unpack_arrays
+from holmes_fit._support.borders import parse_json
+
 Key = tuple[str, ...]
 Arrays = Mapping[str, NDArray[np.generic]]
 
@@ -72,13 +75,13 @@ def to_bytes(record: Record) -> bytes:
 def from_bytes(content: bytes) -> Record | None:
     """Return the record that a file holds, or nothing if the file is truncated or altered."""
     try:
-        with np.load(io.BytesIO(content), allow_pickle=False) as file:
-            arrays = {name: file[name] for name in sorted(file.files)}
+        arrays = unpack_arrays(content)
         text, digest = arrays.pop(HEADER), arrays.pop(DIGEST)
         if digest.tobytes() != _digest(text, arrays):
             return None
-        header = json.loads(text.tobytes())
-        return Record(tuple(header["key"]), header["facts"], arrays, header["error"])
+        header = parse_json(text.tobytes())
+        key = tuple(str(part) for part in header["key"])
+        return Record(key, dict(header["facts"]), arrays, str(header["error"]))
     except Exception:  # a damaged archive can raise nearly anything, from zlib.error to MemoryError
         return None
 

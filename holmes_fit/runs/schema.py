@@ -13,6 +13,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from holmes_fit._support.csv_tables import read_table
 
 if TYPE_CHECKING:
@@ -96,10 +98,34 @@ def of(file: str) -> Table:
 
 
 def read(path: Path, text: Iterable[str] = ()) -> pd.DataFrame:
-    """Read a table by the schema of its name; texts that are missing are empty. ``text`` names further ones."""
+    """Read a table by the schema of its name; texts that are missing are empty. ``text`` names further ones.
+
+    It raises a ValueError if it is no such table: a column is missing, or holds something else than finite numbers.
+    """
     listed = (*text, *(tables()[path.name].text if path.name in tables() else ()))
     table = read_table(path, listed)
+    if path.name in tables():
+        _check(tables()[path.name], table)
     return table.fillna({name: "" for name in listed if name in table})
+
+
+def _check(schema: Table, table: pd.DataFrame) -> None:
+    """Refuse a table without a column of the schema, or with something else than finite numbers in one of numbers."""
+    import pandas as pd
+
+    missing = [name for name in schema.columns if name not in table]
+    if missing:
+        raise ValueError(f"{schema.file} lacks columns {missing}")
+    for field in schema.fields:
+        if field.kind == TEXT or field.name not in table:
+            continue
+        values = table[field.name]
+        try:
+            numbers = pd.to_numeric(values[values.notna() & (values != "")])
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{schema.file} has something else than numbers in its column {field.name}") from error
+        if np.isinf(numbers.to_numpy(dtype=np.float64)).any():
+            raise ValueError(f"{schema.file} has numbers that are not finite in its column {field.name}")
 
 
 def frame(file: str, rows: Iterable[object]) -> pd.DataFrame:
@@ -116,21 +142,10 @@ def ordered(file: str, table: pd.DataFrame) -> pd.DataFrame:
     """
     if file not in tables():
         return table
-    import pandas as pd
-
     schema = of(file)
-    missing, unknown = (
-        [name for name in one if name not in other]
-        for one, other in ((schema.columns, table.columns), (table.columns, schema.all_columns))
-    )
-    if missing or (unknown and not schema.more):
-        raise ValueError(f"{file} lacks columns {missing}, and has others {unknown}")
-    present = [field for field in schema.fields if field.name in table]
-    for field in present:
-        if field.kind != TEXT and not pd.api.types.is_numeric_dtype(table[field.name]):
-            values = table[field.name]
-            try:
-                pd.to_numeric(values[values.notna() & (values != "")])
-            except (TypeError, ValueError) as error:
-                raise ValueError(f"{file} has something else than numbers in its column {field.name}") from error
-    return table[[*(field.name for field in present), *unknown]]
+    _check(schema, table)
+    unknown = [name for name in table.columns if name not in schema.all_columns]
+    if unknown and not schema.more:
+        raise ValueError(f"{file} has others {unknown} than its columns")
+    present = [name for name in schema.all_columns if name in table]
+    return table[[*present, *unknown]]

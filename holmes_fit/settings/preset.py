@@ -25,6 +25,7 @@ from holmes_fit.settings.tables import (
 )
 from holmes_fit.trials.protocols.base import Name, Part
 
+MOST_BASES = 20
 OF_THE_FILE = ("name", "about")  # these a file does not take from its base
 
 
@@ -120,7 +121,7 @@ def _complete_table(path: Path, above: tuple[Path, ...]) -> dict[str, Any]:
     if not isinstance(base, str):
         raise InputError([Problem(where, shown(base), "the name of a preset, or the path of one")])
     below = find_toml(base, "fitting", where, beside=path.parent)
-    if below.resolve() in (chain := (*above, path.resolve())):
+    if below.resolve() in (chain := (*above, path.resolve())) or len(above) > MOST_BASES:
         raise InputError([Problem(where, shown(base), "a preset that is not built on this one")])
     inherited = _complete_table(below, chain)
     _checked({"name": below.stem, **inherited}, below.name)

@@ -8,8 +8,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
+from holmes_fit._support.borders import read_bytes
 from holmes_fit._support.errors import Problems, Quoted, nearest, plain
 from holmes_fit.trials.text_tables import SHOWN, TableBuilder, TextTable, tidy_names
 
@@ -18,8 +19,18 @@ DataPath = str | os.PathLike[str]
 SUFFIXES = (".csv", ".tsv", ".txt")
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab"}
 HINT = re.compile(r'"?sep=.?"?\s*', re.IGNORECASE)  # a line for Excel, which says how to read the rest
-CHUNK = 2_000  # rows that are held as Python strings at a time
+CHUNK = 2_000  # rows that are held as Python strings at a time, if they are not longer than this in all
+LONGEST = 2**20  # characters of a row; people's answers have a few hundred
 TEXT_NEEDED = "a text file of comma-, semicolon- or tab-separated values"
+
+
+class Readable(Protocol):
+    """A file, or a part of an archive."""
+
+    @property
+    def name(self) -> str: ...
+
+    def read_bytes(self) -> bytes: ...
 
 
 @dataclass
@@ -45,7 +56,7 @@ class _Ragged:
             self.rows.append((line, cells))
 
 
-def shown_path(path: Path) -> str:
+def shown_path(path: Path | Readable) -> str:
     """Return a path as messages give it."""
     return plain(str(path), limit=200)
 
@@ -112,7 +123,7 @@ def in_natural_order(text: str) -> tuple[tuple[int, str], ...]:
     return tuple((int(part[:18]), "") if i % 2 else (0, part) for i, part in enumerate(parts))
 
 
-def read_files(paths: Sequence[Path], expected: Sequence[str], reading: Reading) -> TextTable:
+def read_files(paths: Sequence[Path | Readable], expected: Sequence[str], reading: Reading) -> TextTable:
     """Read every file into one table of text; the columns that are expected help to tell the separator."""
     builder = TableBuilder()
     for path in paths:
@@ -120,7 +131,7 @@ def read_files(paths: Sequence[Path], expected: Sequence[str], reading: Reading)
     return builder.table()
 
 
-def _read_file(path: Path, expected: Sequence[str], builder: TableBuilder, reading: Reading) -> None:
+def _read_file(path: Path | Readable, expected: Sequence[str], builder: TableBuilder, reading: Reading) -> None:
     name = shown_path(path)
     opened = _opened(path, name, reading)
     if opened is None:
@@ -137,11 +148,12 @@ def _read_file(path: Path, expected: Sequence[str], builder: TableBuilder, readi
         reading.problems.add(name, seen, "a header and a row for each trial")
 
 
-def _opened(path: Path, name: str, reading: Reading) -> io.TextIOWrapper | None:
+def _opened(path: Path | Readable, name: str, reading: Reading) -> io.TextIOWrapper | None:
     try:
-        content = path.read_bytes()
-    except OSError as error:
-        reading.problems.add(name, Quoted(error.strerror or "no access"), "a file that can be read")
+        content = read_bytes(path, or_pipe=True) if isinstance(path, Path) else path.read_bytes()
+    except (OSError, ValueError) as error:
+        seen = (error.strerror or "no access") if isinstance(error, OSError) else str(error)
+        reading.problems.add(name, Quoted(seen), "a file that can be read")
         return None
     encoding = _encoding(content)
     if encoding is None:
@@ -175,7 +187,8 @@ def _is_binary(text: str) -> bool:
 
 
 def _first_line(opened: io.TextIOWrapper) -> str:
-    line = next((line for line in opened if line.strip() and not HINT.fullmatch(line)), "")
+    lines = iter(lambda: opened.readline(LONGEST), "")
+    line = next((line for line in lines if line.strip() and not HINT.fullmatch(line)), "")
     opened.seek(0)
     return line
 
@@ -193,11 +206,27 @@ def _separator(line: str, expected: Sequence[str]) -> str:
     return max(SEPARATORS, key=found)
 
 
+class _Lines:
+    """The lines of a file, counted in characters since a number was set to 0, and never too many."""
+
+    def __init__(self, opened: io.TextIOWrapper) -> None:
+        self._opened = opened
+        self.of_row = 0
+
+    def __iter__(self) -> Iterator[str]:
+        while line := self._opened.readline(LONGEST + 1):
+            self.of_row += len(line)
+            if self.of_row > LONGEST:
+                raise csv.Error(f"more than {LONGEST:,} characters in a row")
+            yield line
+
+
 class _Records:
     """The records of a file, in chunks, up to the first that cannot be parsed."""
 
     def __init__(self, opened: io.TextIOWrapper, separator: str, name: str, reading: Reading) -> None:
-        self._reader = csv.reader(opened, delimiter=separator, strict=True)
+        self._lines = _Lines(opened)
+        self._reader = csv.reader(self._lines, delimiter=separator, strict=True)
         self._separator, self._name, self._reading = separator, name, reading
 
     def chunks(self, size: int) -> Iterator[tuple[list[int], list[list[str]]]]:
@@ -205,14 +234,16 @@ class _Records:
         reader, start = self._reader, self._reader.line_num + 1
         starts: list[int] = []
         rows: list[list[str]] = []
+        length = 0
         try:
             for cells in reader:
                 rows.append(cells)
                 starts.append(start)
                 start = reader.line_num + 1
-                if len(rows) == size:
+                length, self._lines.of_row = length + self._lines.of_row, 0
+                if len(rows) == size or length > LONGEST:
                     yield starts, rows
-                    starts, rows = [], []
+                    starts, rows, length = [], [], 0
         except csv.Error as error:
             advice = "Look for a quotation mark that is not closed, or is followed by something else than a separator."
             allowed = "cells that can be told apart"

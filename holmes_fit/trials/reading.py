@@ -1,5 +1,6 @@
 """From files to a cohort: read, check everything, report all problems at once, apply the rules, encode."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from holmes_fit._support.errors import InputError, Problem, Quoted, plain, shown
 from holmes_fit.trials.anew import number_anew
-from holmes_fit.trials.cells import MISSING
+from holmes_fit.trials.cells import MISSING, number
 from holmes_fit.trials.checking import CheckedCells, Sheet, check_cells, check_columns
 from holmes_fit.trials.cohorts import EXCLUSION_COLUMNS, ROWS_LEFT_OUT, Cohort, Notice, build_cohort, restart_labels
 from holmes_fit.trials.files import DataPath, Reading, check_path
@@ -27,6 +28,8 @@ from holmes_fit.trials.sequences import sequences_of
 from holmes_fit.trials.structure import check_answers, check_length, number_learners
 from holmes_fit.trials.text_tables import SHOWN, TextTable
 from holmes_fit.trials.trial_order import TrialOrder, check_trial_order, order_of_trials, trial_numbers
+
+FORMULA = re.compile(r"[=+@\t\r-].", re.DOTALL)  # how cells begin that spreadsheets evaluate
 
 
 @dataclass(frozen=True)
@@ -131,6 +134,8 @@ def _check_table(table: TextTable, people: TextTable | None, protocol: Protocol,
         check_answers(sheet, answered)
     subjects = subject_table(sheet, people) if sheet.has(columns.subject) else None
     _note_similar_names(sheet)
+    if subjects is not None:
+        _note_formulas(sheet, subjects)
     if reading.problems or learner is None or order is None or subjects is None or answered is None:
         return None
     trials = _tidy_table(sheet, cells, trial_numbers(sheet, order, learner), learner, answered)
@@ -163,6 +168,19 @@ def _note_similar_names(sheet: Sheet) -> None:
     for names in [names for names in alike.values() if len(names) > 1][:5]:
         listed = " and ".join(shown(name) for name in names)
         sheet.reading.notes.append(f"Subjects {listed} count as different people; are they?")
+
+
+def _note_formulas(sheet: Sheet, subjects: pd.DataFrame) -> None:
+    """Point out names that a spreadsheet would take for formulas; they are kept as they are."""
+    restarts = [sheet.column(name) for name in sheet.protocol.columns.restart]
+    texts = [*subjects.columns, *(text for column in restarts for text in (column.texts if column else ()))]
+    texts += [text for name in subjects for text in subjects[name].unique() if isinstance(text, str)]
+    formulas = [text for text in texts if FORMULA.match(text) and number(text) is None]
+    if formulas:
+        sheet.reading.notes.append(
+            f"{shown(formulas[0])}{f' and {len(formulas) - 1:,} more names begin' if formulas[1:] else ' begins'} like "
+            "a formula: a spreadsheet that opens a table of results evaluates it. Import such columns there as text."
+        )
 
 
 def _with_rules(trials: pd.DataFrame, subjects: pd.DataFrame, sheet: Sheet) -> Cohort | None:

@@ -1,21 +1,18 @@
 """Formulas such as ``alpha ~ group + age``: from covariates to the columns that a group's means depend on."""
 
-import re
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
-from formulaic import Formula
-from formulaic.errors import FormulaicError
-from formulaic.formula import SimpleFormula, StructuredFormula
-from formulaic.parser.types import Factor
+from formulaic import SimpleFormula
+from formulaic.parser import types as library
 from numpy.typing import NDArray
 
 from holmes_fit._support.errors import Problems, Quoted, nearest, plain, shown
-
-ALLOWED = "PARAMETER ~ COVARIATE + COVARIATE, with a:b for an interaction and a*b for all three"
+from holmes_fit.groups.pooling.formulas import ALLOWED, Factor, Formula, parse
 
 
 @dataclass(frozen=True)
@@ -49,72 +46,58 @@ def make_designs(
     problems = Problems()
     parsed = _parsed(formulas, parameters, problems)
     table = people.set_index("subject")
-    used = list(dict.fromkeys(name for _, _, terms in parsed for name in _names(terms)))
-    for name in used:
-        _check_covariate(table, name, subjects, problems)
+    used = list(dict.fromkeys(factor for formula in parsed for factor in formula.factors))
+    for factor in used:
+        _check_covariate(table, factor, subjects, problems)
     problems.raise_if_any()
-    prepared = pd.DataFrame({name: _prepared(table.loc[list(subjects), name]) for name in used})
-    designs = {text: _design(text, parameter, terms, prepared) for text, parameter, terms in parsed}
-    for text, design in designs.items():
+    prepared = pd.DataFrame({str(factor): _prepared(table.loc[list(subjects)], factor) for factor in used})
+    for formula in parsed:
+        _check_width(formula, prepared, problems)
+    problems.raise_if_any()
+    designs = [_design(formula, prepared) for formula in parsed]
+    for design in designs:
         full = np.column_stack([np.ones(len(design.matrix)), design.matrix])
         if np.linalg.matrix_rank(full) < full.shape[1]:
-            seen = Quoted(f"columns that say the same: {', '.join(design.columns)}")
-            problems.add(f"formula {shown(text)}", seen, "covariates none of which follows from the others")
+            _refuse_same(design.formula, ", ".join(design.columns), problems)
     problems.raise_if_any()
-    return {design.parameter: design for design in designs.values()}
+    return {design.parameter: design for design in designs}
 
 
-Parsed = tuple[str, str, SimpleFormula]
-
-
-def _parsed(formulas: Sequence[str], parameters: Sequence[str], problems: Problems) -> list[Parsed]:
-    found: list[Parsed] = []
+def _parsed(formulas: Sequence[str], parameters: Sequence[str], problems: Problems) -> list[Formula]:
+    found: list[Formula] = []
     for text in formulas:
         where = f"formula {shown(text)}"
         try:
-            formula = Formula(text)
-        except FormulaicError as error:
-            said = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).splitlines()[0]
-            problems.add(where, Quoted(said), ALLOWED)
+            formula = parse(text)
+        except ValueError as error:
+            advice = "Compute other values in the table of people." if "(" in text else ""
+            problems.add(where, Quoted(str(error)), ALLOWED, advice)
             continue
-        if not isinstance(formula, StructuredFormula) or len(list(formula.lhs)) != 1:
-            problems.add(where, Quoted("not one parameter before ~"), ALLOWED)
-            continue
-        if not isinstance(formula.rhs, SimpleFormula):
-            problems.add(where, Quoted("several parts after ~"), ALLOWED)
-            continue
-        before = len(problems.found)
-        parameter = str(next(iter(formula.lhs)))
+        parameter = formula.parameter
         if parameter not in parameters:
             allowed = f"a free parameter: {', '.join(parameters)}"
             problems.add(where, parameter, allowed, nearest(parameter, parameters))
-        elif parameter in [other for _, other, _ in found]:
+        elif parameter in [other.parameter for other in found]:
             problems.add(where, Quoted(f"a second formula for {parameter}"), "one formula a parameter")
-        _check_terms(where, formula.rhs, problems)
-        if len(problems.found) == before:
-            found.append((text, parameter, formula.rhs))
+        else:
+            found.append(formula)
     return found
 
 
-def _factors(terms: SimpleFormula) -> Iterator[Factor]:
-    return (factor for term in terms for factor in term.factors if factor.expr != "1")
+def _check_width(formula: Formula, prepared: pd.DataFrame, problems: Problems) -> None:
+    """Refuse more columns than people before they are made."""
+    free = {name: len(column.cat.categories) - 1 if _is_group(column) else 1 for name, column in prepared.items()}
+    if (least := sum(math.prod(free[str(factor)] for factor in term) for term in formula.terms)) >= len(prepared):
+        _refuse_same(formula.text, f"{least} or more, of {len(prepared)} people", problems)
 
 
-def _names(terms: SimpleFormula) -> list[str]:
-    return [factor.expr for factor in _factors(terms)]
+def _refuse_same(formula: str, columns: str, problems: Problems) -> None:
+    seen = Quoted(f"columns that say the same: {columns}")
+    problems.add(f"formula {shown(formula)}", seen, "covariates none of which follows from the others")
 
 
-def _check_terms(where: str, terms: SimpleFormula, problems: Problems) -> None:
-    if "1" not in [str(term) for term in terms]:
-        problems.add(where, Quoted("no intercept"), "formulas with one; it is the mean of the group")
-    for factor in _factors(terms):
-        if factor.eval_method is not Factor.EvalMethod.LOOKUP:
-            problems.add(where, factor.expr, "names of covariates", "Compute other values in the table of people.")
-    if not _names(terms):
-        problems.add(where, Quoted("no covariates"), ALLOWED)
-
-
-def _check_covariate(table: pd.DataFrame, name: str, subjects: Sequence[str], problems: Problems) -> None:
+def _check_covariate(table: pd.DataFrame, factor: Factor, subjects: Sequence[str], problems: Problems) -> None:
+    name = factor.column
     where = f"covariate {plain(name)}"
     if name not in table.columns:
         known = [str(column) for column in table.columns]
@@ -129,6 +112,8 @@ def _check_covariate(table: pd.DataFrame, name: str, subjects: Sequence[str], pr
         problems.add(where, Quoted("values that are not finite"), "finite numbers")
     elif column.nunique() == 1:
         problems.add(where, Quoted(f"{column.tolist()[0]!r} for everyone"), "a covariate that differs between people")
+    elif factor.how == "scale" and not _is_number(column):
+        problems.add(where, Quoted("text, to be scaled"), "numbers")
     elif not _is_number(column):
         empty = sorted(set(table[name].dropna().astype(str)) - set(column.astype(str)))
         for level in empty:
@@ -140,14 +125,25 @@ def _is_number(column: pd.Series) -> bool:
     return pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
 
 
-def _prepared(column: pd.Series) -> pd.Series:
-    if _is_number(column) and column.nunique() > 2:
+def _is_group(column: pd.Series) -> bool:
+    return isinstance(column.dtype, pd.CategoricalDtype)
+
+
+def _prepared(people: pd.DataFrame, factor: Factor) -> pd.Series:
+    column = people[factor.column]
+    if factor.how == "scale" or (not factor.how and _is_number(column) and column.nunique() > 2):
         return (column - column.mean()) / column.std(ddof=0)
     return pd.Series(pd.Categorical(column, categories=sorted(column.unique())), index=column.index)
 
 
-def _design(text: str, parameter: str, terms: SimpleFormula, table: pd.DataFrame) -> Design:
-    matrix = terms.get_model_matrix(table, context={})
+def _as_the_library_has_it(formula: Formula) -> SimpleFormula:
+    """Return the terms for the library that codes groups, which is to look names up and to evaluate nothing."""
+    terms = [[library.Factor(str(factor), eval_method="lookup") for factor in term] for term in formula.terms]
+    return SimpleFormula([library.Term(some) for some in [[library.Factor("1", eval_method="literal")], *terms]])
+
+
+def _design(formula: Formula, table: pd.DataFrame) -> Design:
+    matrix = _as_the_library_has_it(formula).get_model_matrix(table, context={})
     columns = [name for name in matrix.columns if name != "Intercept"]
 
     def row(name: str, value: object) -> NDArray[np.float64]:
@@ -157,10 +153,11 @@ def _design(text: str, parameter: str, terms: SimpleFormula, table: pd.DataFrame
         return matrix.model_spec.get_model_matrix(changed, context={})[columns].to_numpy(np.float64).mean(axis=0)
 
     contrasts = []
-    for name in dict.fromkeys(_names(terms)):
-        if isinstance(table[name].dtype, pd.CategoricalDtype):
+    for name in map(str, formula.factors):
+        if _is_group(table[name]):
             for first, second in combinations(table[name].cat.categories, 2):
                 contrasts.append(Contrast(f"{name}: {second} - {first}", row(name, second), row(name, first)))
         else:
             contrasts.append(Contrast(f"{name}: +1 SD - mean", row(name, 1.0), row(name, 0.0)))
-    return Design(text, parameter, tuple(columns), matrix[columns].to_numpy(np.float64), tuple(contrasts))
+    values = matrix[columns].to_numpy(np.float64)
+    return Design(formula.text, formula.parameter, tuple(columns), values, tuple(contrasts))

@@ -15,11 +15,11 @@ from holmes_fit._support.errors import InputError, Problem, Problems, Quoted, pl
 from holmes_fit.runs.fitted import FittedRun
 from holmes_fit.runs.folder import Run
 from holmes_fit.runs.knowledge import Marginal
+from holmes_fit.runs.person_records import EVIDENCE
 from holmes_fit.runs.records import Record
 from holmes_fit.settings.spaces import FreeParameter
 
 MOST_CELLS = 25_000  # of a lattice that NUTS sums over; more take longer
-EVIDENCE = ("log_evidence", "log_evidence_error", "log_evidence_bias")  # of each person
 LARGEST_FLOOR = 0.3  # of the fitting prior's SD: smaller spreads need not be told apart
 
 

@@ -18,11 +18,11 @@ from holmes_fit.groups.pooling.behaviour import regress_behaviour
 from holmes_fit.groups.pooling.lattices import Lattices, load_conditions, load_lattices
 from holmes_fit.groups.pooling.paired import ConditionLattices
 from holmes_fit.groups.pooling.paired_pool import PooledConditions, pool_conditions
-from holmes_fit.groups.pooling.pool import Pooled, pool_people
+from holmes_fit.groups.pooling.pool import DRAWS_OF_PERSON, Pooled, pool_people
 from holmes_fit.groups.pooling.priors import GroupPrior, draw_prior
 from holmes_fit.groups.pooling.sampling import Sampling, counted
 from holmes_fit.groups.pooling.tables import checks_row, prior_table
-from holmes_fit.groups.posteriors import Posterior, read_posterior, with_groups, write_posterior
+from holmes_fit.groups.posteriors import Posterior, has_shapes, read_posterior, with_groups, write_posterior
 from holmes_fit.models.registry import MODELS
 from holmes_fit.runs.fitted import FittedRun, fitted_run
 from holmes_fit.runs.folder import HasRun, Run
@@ -226,8 +226,14 @@ def read_pooled(run: Run, lattices: Lattices, prior: GroupPrior | None = None) -
         "prior": json.dumps(asdict(prior or GroupPrior())),
         "individuals": JOINT,
     }
-    about = found["posterior"].attrs
-    return found if all(about.get(name) == value for name, value in wanted.items()) else None
+    about, people, names = found["posterior"].attrs, len(lattices.subjects), len(lattices.names)
+    draws = tuple(found["posterior"].sizes.get(name, 0) for name in ("chain", "draw"))
+    is_whole = (
+        all(about.get(name) == value for name, value in wanted.items())
+        and has_shapes(found, "log_likelihood", {"choices": (*draws, people)})
+        and has_shapes(found, "individuals", {"value": (people, DRAWS_OF_PERSON, names)})
+    )
+    return found if is_whole else None
 
 
 def condition_lattices(fitted: FittedRun, model: str, leave_out: Collection[str] = ()) -> ConditionLattices:

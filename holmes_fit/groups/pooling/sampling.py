@@ -24,7 +24,7 @@ from holmes_fit._support.progress import OnProgress
 from holmes_fit.groups.pooling.density import Density
 from holmes_fit.groups.pooling.native import POINT, Memory
 from holmes_fit.groups.pooling.paired import PairedDensity, Steps
-from holmes_fit.groups.posteriors import Posterior, draws_of, group_of, mixing, posterior_of
+from holmes_fit.groups.posteriors import Posterior, draws_of, group_of, has_shapes, mixing, posterior_of
 from holmes_fit.models.registry import check_count, is_number
 from holmes_fit.runs.identity import RESULTS, RESULTS_VERSION
 from holmes_fit.runs.workers.processes import usable_cores
@@ -145,13 +145,20 @@ def nuts_once(
     on_step: OnStep | None = None,
 ) -> Sampled:
     """Return the draws that were kept, if they are of the same model and sampling, or else new ones."""
+    found = None if kept is None else _draws_of(kept, density, sampling)
+    idata = nuts(density, sampling, on_step) if found is None else found
+    return Sampled(density=density, idata=idata, diagnostics=diagnose(idata), is_new=found is None)
+
+
+def _draws_of(kept: Posterior, density: Density | PairedDensity, sampling: Sampling) -> Posterior | None:
+    """Return what NUTS has left of just this model and sampling; nothing if it is of another."""
     wanted = {"density": density.digest, "sampling": sampling.identity}
-    is_new = kept is None or any(kept["posterior"].attrs.get(name) != value for name, value in wanted.items())
-    if kept is None or is_new:
-        idata = nuts(density, sampling, on_step)
-    else:
-        idata = posterior_of({name: group_of(kept, name) for name in ("posterior", "sample_stats")})
-    return Sampled(density=density, idata=idata, diagnostics=diagnose(idata), is_new=is_new)
+    if any(kept["posterior"].attrs.get(name) != value for name, value in wanted.items()):
+        return None
+    each = (sampling.chains, sampling.draws)
+    shapes = {name: own.shape for name, own in density.variables(np.zeros((*each, len(density.middle)))).items()}
+    is_whole = has_shapes(kept, "posterior", shapes) and has_shapes(kept, "sample_stats", {"diverging": each})
+    return posterior_of({name: group_of(kept, name) for name in ("posterior", "sample_stats")}) if is_whole else None
 
 
 def _watched(sampler: Any, memory: Memory | Steps, total: int, on_step: OnStep) -> Posterior:

@@ -24,11 +24,12 @@ from holmes_fit.fitting.lattice.task import natural
 from holmes_fit.fitting.person import rounded
 from holmes_fit.fitting.request import Request
 from holmes_fit.groups.pooling.draws import GroupDraws
-from holmes_fit.groups.pooling.lattices import EVIDENCE, Lattices, MergedAxis, merge
+from holmes_fit.groups.pooling.lattices import Lattices, MergedAxis, merge
 from holmes_fit.groups.pooling.pool import Pooled, pool_people
 from holmes_fit.groups.pooling.priors import GroupPrior, draw_prior, prior_of, scaled
 from holmes_fit.groups.pooling.sampling import Sampling
 from holmes_fit.runs.folder import Run, open_run
+from holmes_fit.runs.person_records import EVIDENCE
 from holmes_fit.runs.records import Key
 from holmes_fit.settings.spaces import FreeParameter, Space
 from holmes_fit.studies.recovery.estimates import SBC

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from holmes_fit._support.errors import InputError, Problem
 from holmes_fit.fitting.cohort import Fits
 from holmes_fit.groups.comparison.compare import shares_of
-from holmes_fit.groups.pooling.lattices import EVIDENCE, Lattices, load_lattices
+from holmes_fit.groups.pooling.lattices import Lattices, load_lattices
 from holmes_fit.groups.pooling.mixture import mix_models
 from holmes_fit.groups.pooling.pool import pool_people
 from holmes_fit.groups.pooling.priors import GroupPrior
@@ -28,6 +28,7 @@ from holmes_fit.groups.pooling.results import write_pooled
 from holmes_fit.groups.pooling.sampling import Sampling
 from holmes_fit.runs.folder import Run
 from holmes_fit.runs.identity import RESULTS_VERSION
+from holmes_fit.runs.person_records import EVIDENCE
 from holmes_fit.runs.records import Key, Record
 from holmes_fit.settings.distributions import FEWEST_IN_GROUP
 from holmes_fit.studies.statistics import percentiles

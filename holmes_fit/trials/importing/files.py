@@ -11,8 +11,9 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
+from holmes_fit._support.borders import read_bytes
 from holmes_fit._support.errors import Quoted, plain
 from holmes_fit.trials.files import DataPath, Reading, given_paths, in_natural_order, is_there, read_files
 from holmes_fit.trials.importing.bids import PARTICIPANTS, is_events_file
@@ -130,7 +131,7 @@ class _Opening:
             self._findings.problems.add(name, Quoted("the same file more than once"), "each file once")
             return
         self._opened.add(path.resolve())
-        content = Content(name, path.read_bytes(), found)
+        content = Content(name, read_bytes(path, LARGEST, or_pipe=not found), found)
         if content.data.startswith(b"\x1f\x8b"):
             unzipped = self._gunzipped(content)
             if unzipped is None:
@@ -289,7 +290,7 @@ def _read_text(content: Content, findings: Findings) -> pd.DataFrame | None:
     head = content.data.partition(b"\n")[0]
     padding = max((head.count(mark) * mark for mark in (b",", b";", b"\t")), key=len)
     whole = replace(content, data=LAST_LINE.sub(rb"\1" + padding, content.data))
-    text = read_files([cast("Path", whole)], [], reading)  # which asks of a path its name and its bytes
+    text = read_files([whole], [], reading)
     findings.problems.found += reading.problems.found
     for note in reading.notes:
         findings.note(content.file, note.removeprefix(f"{content.file}: "))
