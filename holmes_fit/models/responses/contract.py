@@ -2,13 +2,15 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from holmes_fit.models.parameters import Parameter
-from holmes_fit.trials.protocols.schema import Scale
+
+if TYPE_CHECKING:
+    from holmes_fit.trials.protocols.schema import Scale
 
 PROBIT = np.pi / 8  # see :func:`flattened`
 
@@ -45,7 +47,7 @@ class Response(ABC):
     helpers: ClassVar[tuple[Callable[..., Any], ...]] = ()  # compiled: what those call
 
     @classmethod
-    def of(cls, scale: Scale) -> "Response":
+    def of(cls, scale: "Scale") -> "Response":
         """Return the response that a protocol describes."""
         return cls()
 
