@@ -94,6 +94,7 @@ class Choices(Response):
     name = "choice"
     parameters = (BETA, LAPSE, BIAS)
     knots: ClassVar[Mapping[str, int]] = {"beta": 12, "lapse": 6, "bias": 6}
+    parts = 1  # choices say little: cells are narrow enough
     neutral: ClassVar[Mapping[str, float]] = {"beta": 1.0, "lapse": 0.0, "bias": 0.0}
 
     log_density = staticmethod(log_density)

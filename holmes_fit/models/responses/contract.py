@@ -32,6 +32,8 @@ class Response(ABC):
     approach: ClassVar[tuple[float, ...]] = (0.125, 0.25, 0.5)
     # By parameter, at how many points a log-likelihood must be known to be interpolated
     knots: ClassVar[Mapping[str, int]]
+    # Into how many parts a cell of the lattice may be divided where the likelihood is narrower than it is
+    parts: ClassVar[int] = 16
     # Values with which p-hat is the expected answer itself. Models that predict answers have no parameters of these
     # names, only the others
     neutral: ClassVar[Mapping[str, float]]
