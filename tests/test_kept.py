@@ -65,7 +65,7 @@ def test_all_models_are_recovered_against_each_other(tmp_path: Path, monkeypatch
     assert set(tables) == {"parameters", "evidences", "recovery", "confusion", "confusion_before"}
     assert len(tables["evidences"]) == 3 * competitors.PEOPLE * 3
     assert tables["evidences"]["log_evidence"].between(-100, 0).all()
-    assert tables["parameters"].groupby("truth")["parameter"].nunique().to_dict() == {
+    assert tables["recovery"].groupby("model")["parameter"].nunique().to_dict() == {
         "flat": 4, "rescorla_wagner": 3, "win_stay": 2
     }  # fmt: skip
     confusion = tables["confusion"].groupby("truth")
