@@ -3,6 +3,9 @@
 Seventy ratings tell where a person's ratings lie to a tenth of what a cell spans: one point of the cell would miss it.
 So the likelihood of a cell is its mean over the cell's parts. Where it is narrow, and how narrow, is seen from some
 nodes of the learning parameters: from the highest point of the likelihood at their mean trace, and the curvature there.
+
+What a lattice says of a parameter is its cell, no more: its mass is even within. Conditions of a person that share a
+parameter, too, share its cell and not its place within.
 """
 
 import math
