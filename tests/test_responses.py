@@ -26,6 +26,8 @@ from holmes_fit.models.responses.contract import Array, Response, Rule
 from holmes_fit.models.responses.numbers import Numbers
 from holmes_fit.models.responses.ratings import Ratings
 from holmes_fit.models.responses.registry import RESPONSES, names_of_responding, response_of
+from holmes_fit.reporting.run_data import read_data
+from holmes_fit.reporting.scores import people_table
 from holmes_fit.settings.preset import load_preset
 from holmes_fit.settings.spaces import Space
 from holmes_fit.studies.recovery.shared_traces import shared_learners
@@ -430,6 +432,9 @@ def test_a_file_with_choices_and_ratings_is_fitted_on_either(tmp_path: Path) -> 
     names = [set(each.parameters["parameter"]) for each in (by_choices, by_ratings)]
     assert names[0] == {"learning_rate", "beta", "lapse", "bias", "choice_probability"}
     assert names[1] == {"learning_rate", "precision", "shift", "slope", "choice_probability"}
+    people = people_table(read_data(by_ratings)).set_index("subject")
+    assert people.loc["p1", "accuracy"] == pytest.approx(np.mean([0.7, 0.8, 0.8, 0.9, 0.7, 1.0, 1.0]))
+    assert people.loc["p2", "accuracy"] == pytest.approx(0.5)
     answered = by_ratings.models.set_index(["subject", "model"])["n_answered"]
     assert (answered["p1"] == 7).all()
     warned = by_ratings.models.set_index(["subject", "model"])["warning"]
