@@ -319,14 +319,15 @@ def a_person(
     return tuple(learners)
 
 
-PEOPLE, DRAWS = 50, 199
+PEOPLE, DRAWS = 60, 199
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("response", [FINE, NUMBERS], ids=["rating", "number"])
 @pytest.mark.parametrize("protocol", ["conditioning", "renewal"])
-def test_ranks_of_truths_are_uniform_and_intervals_cover(response: Response, protocol: str) -> None:
-    space = load_preset("default").space(MODELS["rescorla_wagner"], response)
+def test_ranks_of_truths_are_uniform_and_intervals_cover(response: Response, protocol: str, tmp_path: Path) -> None:
+    (tmp_path / "fewer.toml").write_text('base = "default"\n[parameters.learning_rate]\nnodes = 40\n')
+    space = load_preset(tmp_path / "fewer.toml").space(MODELS["rescorla_wagner"], response)
     shown, ends = shared_learners(protocol, SEED), np.array([0.025, 0.975])
     ranks, covered = np.empty((2, PEOPLE, len(space.free)), dtype=np.int64)
     for person in range(PEOPLE):
