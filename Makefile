@@ -223,7 +223,7 @@ recovery: env ## Recover the parameters and the models of two of the paper's tas
 		cp runs/recovery/$$levels/$$table.csv reports/recovery/$${table}_$$levels.csv; done; done
 
 # The plan and the tables are in reports/recovery/competitors, row by row as they come, so that the same command goes on.
-# Twenty people a truth and task take some five hours on one core.
+# Twenty people a truth and task take an hour or one and a half on one core.
 .PHONY: competitors people
 competitors: env ## Recover all models against each other
 	"$(BIN)/python" -m benchmarks.competitors recovery

@@ -53,12 +53,12 @@ def fit_sequence(job: tuple[int, str]) -> dict[str, Rows]:
         rng = np.random.default_rng([SEED, sequence, origin, number])
         values = drawn(traces[truth].space, rng)
         person = traces[truth].person(values, f"s{number}", rng)
-        who = {"sequence": sequence, "task": task, "truth": truth, "person": number}
+        who = {"sequence": sequence, "task": task, "person": number}
         for model, own in traces.items():
             found = own.fits(person, rng, with_error=False)[0]
-            evidences.append(who | {"model": model, "log_evidence": found.log_evidence})
+            evidences.append(who | {"truth": truth, "model": model, "log_evidence": found.log_evidence})
             if model == truth:
-                parameters += [who | row for row in against_truth(found, values, rng)]
+                parameters += [who | {"model": model} | row for row in against_truth(found, values, rng)]
     return {"parameters": parameters, "evidences": evidences}
 
 
@@ -87,7 +87,7 @@ def confusion(people: pd.DataFrame, among: tuple[str, ...]) -> pd.DataFrame:
 def summaries(kept: Kept) -> dict[str, pd.DataFrame]:
     """Return the tables of what is done so far."""
     evidences = kept.tables["evidences"]
-    parameters = by_cell(kept.tables["parameters"], ("task", "truth", "parameter"), parameter_measures)
+    parameters = by_cell(kept.tables["parameters"], ("task", "model", "parameter"), parameter_measures)
     tables = {"recovery": parameters}
     for name, among in (("confusion", MODELS), ("confusion_before", BEFORE)):
         tables[name] = confusion(chosen(evidences, among), among)

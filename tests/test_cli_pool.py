@@ -131,6 +131,7 @@ def test_a_comparison_ends_as_its_diagnostics_say(
         diagnostics={"flat": group},
         models=pd.DataFrame({"model": ["flat", "holmes"], "exceedance": [0.25, np.nan]}),
         frequencies=pd.DataFrame(),
+        families=SimpleNamespace(table=pd.DataFrame({"family": ["latent-cause"], "models": ["flat holmes"]})),
         people=pd.DataFrame(),
         prior_sensitivity=pd.DataFrame({"model": ["flat"], "prior_width": [2.0]}),
         warnings=[],
@@ -146,6 +147,7 @@ def test_a_comparison_ends_as_its_diagnostics_say(
     for_programs = json.loads(shell(*command, "--json", code=code)[0])
     assert (for_programs["exit_code"], for_programs["words"]) == (code, "half of them")
     assert for_programs["models"] == [{"model": "flat", "exceedance": 0.25}, {"model": "holmes", "exceedance": None}]
+    assert for_programs["families"] == [{"family": "latent-cause", "models": "flat holmes"}]
     assert for_programs["prior_sensitivity"] == [{"model": "flat", "prior_width": 2.0}]
     assert len(for_programs["warnings"]) == (code == 3)
     assert given["names"] == (Path("runs/pilot"), ["flat", "holmes"])

@@ -54,3 +54,12 @@ def test_the_command_and_the_report_name_them(fits: Fits) -> None:
 def test_a_model_that_is_no_better_for_everyone_is_named(fits: Fits) -> None:
     (line,) = _coin_lines(fits.models[fits.models["subject"].isin(TOSSED)])
     assert line.endswith("no better than a coin would; nor are the answers of all 2 together.")
+
+
+def test_ratings_are_held_against_ratings_without_sense() -> None:
+    """Of which there are more than two: what is likely is less so than the toss of a coin."""
+    chance = 20 * math.log(1 / 101)
+    models = pd.DataFrame({"subject": ["s1", "s2"], "model": "flat", "n_answered": 20, "log_evidence": chance + 5})
+    models = models.assign(log_likelihood=chance + 9, pseudo_r2=-9 / chance, warning=["", f"{NO_BETTER}: so"])
+    (line,) = _coin_lines(models)
+    assert line == "flat: the answers of 1 person (s2) are explained no better than a coin would."

@@ -20,7 +20,7 @@ from holmes_fit.trials.cohorts import Learner
 from holmes_fit.trials.observations import Observations
 
 SEED = 20261121
-PEOPLE, DRAWS = 120, 199
+PEOPLE, DRAWS = 200, 199
 SPACES = {name: load_preset("default").space(model) for name, model in MODELS.items() if not model.uses_particles}
 TESTS = 2 * sum(len(space.free) for space in SPACES.values())
 FALSE_ALARMS = 0.01  # over both tests of all parameters of all models

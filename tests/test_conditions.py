@@ -20,7 +20,8 @@ from holmes_fit.models.responses.choices import choice_probability
 from holmes_fit.runs.knowledge import JointKnowledge
 from holmes_fit.settings.preset import Preset, load_preset
 from holmes_fit.studies.simulation import simulate
-from holmes_fit.trials.cohorts import MISSED, Cohort
+from holmes_fit.trials.cohorts import Cohort
+from holmes_fit.trials.observations import MISSED
 from holmes_fit.trials.protocols.schema import Protocol
 from tests.small_fits import small_preset
 from tests.toy_lattices import log_axis

@@ -12,7 +12,8 @@ from holmes_fit._support.errors import InputError
 from holmes_fit._support.study_files import shipped_names, study_folder
 from holmes_fit.models.registry import MODELS
 from holmes_fit.settings.preset import load_preset
-from holmes_fit.trials.cohorts import MISSED, Cohort, build_cohort
+from holmes_fit.trials.cohorts import Cohort, build_cohort
+from holmes_fit.trials.observations import MISSED
 from holmes_fit.trials.protocols.catalogue import protocol_file, protocol_names, read_protocol
 from holmes_fit.trials.protocols.generators import generate_trials
 from holmes_fit.trials.protocols.kept import kept_form

@@ -5,8 +5,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from benchmarks import competitors
 from benchmarks.kept import Kept, Rows
 from holmes_fit._support.errors import HolmesFitError
+from holmes_fit.settings.preset import load_preset
+from tests.small_fits import small_preset
 
 JOBS = [("a", 0), ("a", 1), ("b", 0)]
 
@@ -47,3 +50,27 @@ def test_a_job_that_fails_is_named_and_what_was_done_stays(tmp_path: Path) -> No
     with pytest.raises(HolmesFitError, match=r"\('a', 1\): ValueError: no"):
         study.do(failing, JOBS, workers=1)
     assert len(Kept(tmp_path, "groups", job=("task", "sequence")).table) == 1
+
+
+def test_all_models_are_recovered_against_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One sequence of the kept study, with few models and nodes; ``flat`` has filters, which people share."""
+    monkeypatch.setattr(competitors, "MODELS", ("flat", "rescorla_wagner", "win_stay"))
+    monkeypatch.setattr(competitors, "BEFORE", ("flat", "rescorla_wagner"))
+    monkeypatch.setattr(competitors, "TASKS", ("conditioning",))
+    monkeypatch.setattr(competitors, "SEQUENCES", 1)
+    monkeypatch.setattr(competitors, "KEPT", tmp_path)
+    monkeypatch.setattr(competitors, "load_preset", lambda name: load_preset(small_preset(tmp_path)))
+    competitors.recovery()
+    tables = {path.stem: pd.read_csv(path) for path in tmp_path.glob("*.csv")}
+    assert set(tables) == {"parameters", "evidences", "recovery", "confusion", "confusion_before"}
+    assert len(tables["evidences"]) == 3 * competitors.PEOPLE * 3
+    assert tables["evidences"]["log_evidence"].between(-100, 0).all()
+    assert tables["recovery"].groupby("model")["parameter"].nunique().to_dict() == {
+        "flat": 4, "rescorla_wagner": 3, "win_stay": 2
+    }  # fmt: skip
+    confusion = tables["confusion"].groupby("truth")
+    assert (confusion["count"].sum() == competitors.PEOPLE).all()
+    assert (tmp_path / "confusion.png").stat().st_size > 10_000
+    before = (tmp_path / "evidences.csv").read_bytes()
+    competitors.recovery()  # nothing is missing
+    assert (tmp_path / "evidences.csv").read_bytes() == before

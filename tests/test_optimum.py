@@ -42,7 +42,7 @@ def test_response_parameters_are_solved(goal) -> None:
 
     def loss(position: np.ndarray) -> float:
         prior = float(beta.log_density(position[0]) + lapse.log_density(position[1])) if goal == "map" else 0.0
-        return -likelihood.at(task.response(position)) - prior
+        return -likelihood.at(task.rule(position)) - prior
 
     ranges = [(axis.low, axis.high) for axis in (beta, lapse)]
     _, lowest, _, _ = brute(loss, ranges, Ns=60, full_output=True, finish=None)
@@ -92,10 +92,10 @@ def test_response_parameters_are_solved_with_what_neighbours_lend(goal) -> None:
     found = Solver(task).solve(middle(task), likelihood, goal)
     axes = task.space.free
     prior = [float(axis.log_density(at)) for axis, at in zip(axes, [*middle(task), *found.response], strict=True)]
-    value = likelihood.at(task.response(found.response)) + (sum(prior) if goal == "map" else 0.0)
+    value = likelihood.at(task.rule(found.response)) + (sum(prior) if goal == "map" else 0.0)
     assert found.value == pytest.approx(value, abs=1e-3)
     beta, lapse = task.space.response
-    grid = likelihood.on_grid(beta.values, lapse.values, np.zeros(1))[:, :, 0]
+    grid = likelihood.on_grid((beta.values, lapse.values, np.zeros(1)))[:, :, 0]
     if goal == "map":
         densities = [np.array([float(axis.log_density(at)) for at in axis.positions]) for axis in (beta, lapse)]
         grid = grid + np.add.outer(*densities) + prior[0] + prior[1]
@@ -110,17 +110,17 @@ def test_the_winner_is_scored_on_draws_of_its_own() -> None:
     response = np.array([axis.positions[axis.nodes // 2] for axis in task.space.response])
     found = score(explored, Point(middle(task), response, 0.0))
     direct = task.likelihood(middle(task), Replicates(8 * SCORE_BATCHES, SCORE), lent)
-    assert found.log_likelihood == pytest.approx(direct.at(task.response(response)))
-    plain = task.likelihood(middle(task), Replicates(8 * SCORE_BATCHES, SCORE)).at(task.response(response))
+    assert found.log_likelihood == pytest.approx(direct.at(task.rule(response)))
+    plain = task.likelihood(middle(task), Replicates(8 * SCORE_BATCHES, SCORE)).at(task.rule(response))
     assert found.log_likelihood != pytest.approx(plain, abs=1e-3)
     by_batch = [
-        task.likelihood(middle(task), Replicates(8, SCORE + 8 * batch), lent).at(task.response(response))
+        task.likelihood(middle(task), Replicates(8, SCORE + 8 * batch), lent).at(task.rule(response))
         for batch in range(SCORE_BATCHES)
     ]
     assert found.batch_sd == pytest.approx(np.std(by_batch, ddof=1))
     assert found.error == pytest.approx(found.batch_sd / np.sqrt(SCORE_BATCHES))
     assert 1 <= found.effective_replicates <= 8
-    searched = task.likelihood(middle(task), Replicates(8, SEARCH), lent).at(task.response(response))
+    searched = task.likelihood(middle(task), Replicates(8, SEARCH), lent).at(task.rule(response))
     assert searched not in by_batch
 
 

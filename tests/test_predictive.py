@@ -22,6 +22,8 @@ from holmes_fit.groups.comparison.predictive import (
 )
 from holmes_fit.groups.comparison.predictive_cells import MEASURES, make_cells, targets
 from holmes_fit.models.registry import MODELS, Observer
+from holmes_fit.models.responses.registry import response_of
+from holmes_fit.models.tracing import trace_cohort
 from holmes_fit.runs.fitted import FittedRun
 from holmes_fit.runs.folder import Run, read_run
 from holmes_fit.runs.knowledge import PeopleDraws
@@ -138,9 +140,9 @@ def test_bins_are_those_of_plain_sums() -> None:
     # Block 2 of everyone, from nothing but the table.
     expected, variance, answers = 0.0, 0.0, 0
     for _, trials in cohort.trials.groupby("subject"):
-        weights = np.zeros(4)
+        weights = np.zeros(5)
         for trial in trials.itertuples():
-            cues = np.array([trial.x1, trial.x2, trial.x3, trial.x4], dtype=float)
+            cues = np.array([trial.x1, trial.x2, trial.x3, trial.x4, 1], dtype=float)
             p_hat = expit(weights @ cues)
             p_one = RULE["lapse"] / 2 + (1 - RULE["lapse"]) * expit(RULE["beta"] * logit(p_hat))
             weights += 0.2 * (trial.outcome - p_hat) * cues
@@ -154,6 +156,27 @@ def test_bins_are_those_of_plain_sums() -> None:
     assert abs(row.simulated - expected / answers) < 4 * error
     # The band is that of a sum of independent answers, which is nearly normal.
     assert row.upper - row.lower == pytest.approx(2 * 1.96 * np.sqrt(variance) / answers, rel=0.3)
+
+
+def test_ratings_are_scored_by_how_far_they_are_towards_the_outcome() -> None:
+    """Against the table and the trace of a plain delta rule; ratings scatter about what is predicted."""
+    rule = {"precision": 12.0, "shift": 0.3, "slope": 1.0}
+    values = {"learning_rate": 0.2, **rule}
+    cohort = simulate("renewal", "rescorla_wagner", 2, values, missed=0.1, seed=SEED).cohort
+    model, response = MODELS["rescorla_wagner"], response_of(cohort.protocol)
+    space = with_fixed(load_preset("quick"), rule, [model], response).space(model, response)
+    draws = {"rescorla_wagner": known(cohort, learning_rate=0.2)}
+    checks, _ = predictive_checks(cohort, [FittedModel(space, OBSERVER)], draws, datasets=200, workers=1)
+    p_hat = trace_cohort(cohort, "rescorla_wagner", {"learning_rate": 0.2}, replicates=1)["p_hat"]
+    trials = cohort.trials.assign(expected=expit(logit(p_hat) + rule["shift"]))
+    for phase in ("acquisition", "extinction"):
+        scored = trials[(trials["phase"] == phase) & trials["choice"].notna() & trials["feedback"]]
+        one = scored["outcome"] == 1
+        observed, expected = (scored[name].where(one, 1 - scored[name]).mean() for name in ("choice", "expected"))
+        (row,) = checks[(checks["label"] == phase) & (checks["measure"] == "correct")].itertuples()
+        assert row.n_answers == len(scored)
+        assert row.observed == pytest.approx(observed, abs=1e-5)
+        assert row.simulated == pytest.approx(expected, abs=0.005 + 4 * 0.15 / np.sqrt(200 * len(scored)))
 
 
 def test_p_values_are_ranks_among_all_cohorts() -> None:

@@ -12,7 +12,8 @@ from holmes_fit.cli.check_text import check_as_text
 from holmes_fit.fitting.cohort import fit
 from holmes_fit.reporting.writing import report
 from holmes_fit.runs.fitted import fitted_run
-from holmes_fit.trials.cohorts import MISSED, Cohort
+from holmes_fit.trials.cohorts import Cohort
+from holmes_fit.trials.observations import MISSED
 from holmes_fit.trials.protocols.catalogue import protocol_names, read_protocol
 from holmes_fit.trials.protocols.codings import Coding, Feature
 from holmes_fit.trials.protocols.kept import kept_form

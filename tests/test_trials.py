@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from holmes_fit._support.errors import InputError
-from holmes_fit.trials.cohorts import MISSED, Cohort, build_cohort
+from holmes_fit.trials.cohorts import Cohort, build_cohort
+from holmes_fit.trials.observations import MISSED
 from holmes_fit.trials.protocols.catalogue import load_protocol, protocol_names, read_protocol
 from holmes_fit.trials.protocols.generators import generate_trials
 from holmes_fit.trials.protocols.schema import Protocol

@@ -190,7 +190,8 @@ def _coin_lines(models: pd.DataFrame) -> Iterator[str]:
         if len(names):
             some = ", ".join(plain(str(name), 40) for name in names.head(NAMED))
             more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-            together = own["log_evidence"].sum() - own["n_answered"].sum() * math.log(0.5)
+            chance = own["log_likelihood"] / (1 - own["pseudo_r2"])
+            together = (own["log_evidence"] - chance).sum(skipna=False)
             everyone = f"; nor are the answers of all {len(own)} together" if together <= 0 else ""
             yield (
                 f"{model}: the answers of {counted(len(names), 'person', 'people')} ({some}{more}) are explained "

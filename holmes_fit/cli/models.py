@@ -12,7 +12,7 @@ from holmes_fit.cli.output import Output
 models = typer.Typer(
     rich_markup_mode=None,
     epilog=examples("holmes-fit models", "holmes-fit models --json", "holmes-fit models check my_models.py:Alcove2"),
-    help="List the models with their parameters, or check one of your own.",
+    help="List models and their parameters, or check your own.",
 )
 app.add_typer(models, name="models")
 

@@ -7,6 +7,7 @@ import pandas as pd
 
 from holmes_fit.reporting.run_data import EVERYONE, MOST_GROUPS, CohortData
 from holmes_fit.reporting.scores import half_interval
+from holmes_fit.trials.cohorts import hits
 from holmes_fit.trials.curves import BLOCK, PARTS, TRIAL, column_division, curve_columns, time_division
 
 CURVE = ["group", "by", "label", "x", "n_learners", "n_people", "mean", "lower", "upper"]
@@ -69,7 +70,7 @@ def _scored(data: CohortData) -> pd.DataFrame:
     middle = trials.groupby("point")["position"].agg(lambda of: (of.min() + of.max()) / 2)
     x = trials["point"].map(middle) if (trials["by"] != BLOCK).all() else trials["point"] + 1
     scored = trials.assign(x=x).dropna(subset=["choice", "outcome", "point"])
-    return scored.assign(hit=(scored["choice"] == scored["outcome"]).astype(np.float64))
+    return scored.assign(hit=hits(scored["choice"], scored["outcome"]).astype(np.float64))
 
 
 def _curves(scored: pd.DataFrame, lines: dict[str, pd.DataFrame]) -> pd.DataFrame:

@@ -5,19 +5,19 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from holmes_fit.reporting.run_data import CohortData
+from holmes_fit.trials.cohorts import hits
 
 
 def people_table(data: CohortData) -> pd.DataFrame:
     """Return a row for each person who was fitted: trials, answers, missed answers, accuracy, share of answers 1."""
     trials = data.trials
     answered = trials["choice"].notna()
-    hit = (trials["choice"] == trials["outcome"]).where(answered & trials["outcome"].notna())
     marks = trials[["subject", "group"]].assign(
         trials=1,
         answered=answered.astype(np.int64),
         missed=(~answered).astype(np.int64),
         no_feedback=(~trials["feedback"].astype(bool)).astype(np.int64),
-        accuracy=hit.astype(np.float64),
+        accuracy=hits(trials["choice"], trials["outcome"]).to_numpy(dtype=np.float64, na_value=np.nan),
         answers_1=trials["choice"].astype(np.float64),
         outcomes_1=trials["outcome"].astype(np.float64),
     )

@@ -8,10 +8,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from holmes_fit._support.errors import InputError, Problem
-from holmes_fit.trials.observations import Observations
+from holmes_fit.trials.observations import MISSED, Observations
 from holmes_fit.trials.protocols.schema import Protocol
-
-MISSED = -1
 
 EXCLUSION_COLUMNS = ("subject", "rule", "seen", "allowed", "consequence")
 ROWS_LEFT_OUT = "rows left out"  # the consequence of a rule that is about rows, whoever they are of

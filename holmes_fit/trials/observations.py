@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from holmes_fit._support.errors import Problems, Quoted
 
 MAX_TRIALS = 65_535  # feature counts are 16-bit integers in the filter
+MISSED = -1  # a choice that was not made
 
 
 class Stimuli(NamedTuple):

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from holmes_fit.trials.cohorts import MISSED, Cohort, Learner
+from holmes_fit.trials.cohorts import Cohort, Learner
+from holmes_fit.trials.observations import MISSED
 
 UNKNOWN = -1  # an outcome that the file does not tell
 

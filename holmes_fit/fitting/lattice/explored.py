@@ -27,11 +27,12 @@ from holmes_fit.fitting.lattice.nodes import (
     node_position,
     shape_of,
 )
+from holmes_fit.fitting.lattice.parts import parts_of
 from holmes_fit.fitting.lattice.task import A_NODE, LATTICE, Task, log_prior_mass
 from holmes_fit.likelihood.answers import halves, log_mean
 from holmes_fit.likelihood.density import density_of, deviations_of, log_odds_of
 from holmes_fit.likelihood.specialised import Specialised
-from holmes_fit.likelihood.traces import Replicates
+from holmes_fit.likelihood.traces import Replicates, Traces
 
 SHARES = 8  # of the filters, which are left out in turn
 NEGLIGIBLE = 7.0  # nats below the best node, at which nothing need be left out
@@ -63,15 +64,21 @@ class Explored:
         self._at_knots: list[NDArray[np.float64]] = []  # by learner, the smooth half of all filters: nodes x knots
 
     def add(self, nodes: Iterable[Node]) -> None:
-        """Filter at more nodes."""
-        for node in nodes:
-            flat = int(np.ravel_multi_index(node, self.learning_shape)) if node else 0
-            traces = self.task.traces(self.position(node), Replicates(self.replicates, LATTICE + A_NODE * flat))
+        """Filter at more nodes. From the first ones it is seen how narrow the likelihood is."""
+        new = [(node, self._traces(node)) for node in nodes]
+        if not self.nodes:
+            parts = parts_of(self.task, [traces for _, traces in new], self.response.knots.values)
+            self.response = ResponseNodes(self.task, parts)
+        for node, traces in new:
             for learner, p_hat in zip(self._learners, traces.p_hat, strict=True):
                 learner.add(p_hat, self)
             self.nodes.append(node)
         self._lending = lending(self.nodes, self.learning_shape) if self.task.is_noisy else []
         self._whole = None
+
+    def _traces(self, node: Node) -> Traces:
+        flat = int(np.ravel_multi_index(node, self.learning_shape)) if node else 0
+        return self.task.traces(self.position(node), Replicates(self.replicates, LATTICE + A_NODE * flat))
 
     def position(self, node: Node) -> NDArray[np.float64]:
         """Return where a node is, on the scales of search."""
@@ -94,7 +101,7 @@ class Explored:
     def log_likelihood(self) -> NDArray[np.float64]:
         """Computed nodes x response nodes."""
         if self._whole is None:
-            self._whole = np.sum(list(self._of_learners()), axis=0)
+            self._whole = self.response.averaged(np.sum(list(self._of_learners()), axis=0))
         return self._whole
 
     def _of_learners(self) -> Iterator[NDArray[np.float64]]:
@@ -118,7 +125,7 @@ class Explored:
         found = []
         for rows in self.sets:
             own = whole.copy()
-            own[places] = np.sum(list(self._without(rows, places)), axis=0)
+            own[places] = self.response.averaged(np.sum(list(self._without(rows, places)), axis=0))
             found.append(own)
         return found
 

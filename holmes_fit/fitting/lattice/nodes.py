@@ -120,19 +120,26 @@ class ResponseNodes:
     """The response parameters of a lattice: its nodes, and fewer knots from which smooth functions are interpolated.
 
     ``knots`` are enough for a log-likelihood, ``few_knots`` (of them, ``few`` along each axis) for how much it changes
-    when filters are left out.
+    when filters are left out. Where cells are divided, ``nodes`` are the middles of their parts.
     """
 
-    def __init__(self, task: Task):
+    def __init__(self, task: Task, parts: Sequence[NDArray[np.intp]] | None = None):
         response, free = task.space.answers, {axis.name: axis for axis in task.space.response}
         fixed = task.rule(np.array([axis.positions[0] for axis in free.values()]))
+        counts = dict(zip(free, parts or [], strict=False))
+        self._shares = []  # by parameter, cells x parts
         nodes, at_nodes, at_knots, knots, few = [], [], [], [], []
         for parameter, value in zip(response.parameters, fixed, strict=False):  # constants are left
             axis, most = free.get(parameter.name), response.knots[parameter.name]
-            positions = np.array([value]) if axis is None else axis.positions
+            own = counts.get(parameter.name, np.ones(1 if axis is None else axis.nodes, dtype=np.intp))
+            self._shares.append(np.repeat(np.diag(1.0 / own), own, axis=1))
+            positions = np.array([value]) if axis is None else _middles(axis, own)
+            # Even between the bounds; as dense as the parts are, where there are some
             at = np.linspace(positions[0], positions[-1], min(most, len(positions)))
+            if own.max() > 1:
+                at = positions[np.linspace(0, len(positions) - 1, min(most, len(positions))).round().astype(np.intp)]
             at_nodes.append(positions)
-            nodes.append(positions if axis is None else axis.values)
+            nodes.append(positions if axis is None else axis.to_natural(positions) if own.max() > 1 else axis.values)
             at_knots.append(at)
             knots.append(at if axis is None else axis.to_natural(at))
             # Every second of the knots, if there are as many as there can be
@@ -142,6 +149,25 @@ class ResponseNodes:
         self.few = tuple(few)
         some = [[values[kept] for values, kept in zip(each, few, strict=True)] for each in (at_knots, knots)]
         self.few_knots = Knots(at_nodes, *some)
+
+    def averaged(self, log_likelihood: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the logarithm of the mean likelihood over the parts of each cell: rows x parts to rows x cells."""
+        shape = [share.shape[1] for share in self._shares]
+        if shape == [len(share) for share in self._shares]:
+            return log_likelihood
+        highest = log_likelihood.max(axis=1, keepdims=True)
+        likelihood = np.exp(log_likelihood - highest).reshape(-1, *shape)
+        for axis, share in enumerate(self._shares, start=1):
+            likelihood = np.moveaxis(np.tensordot(share, likelihood, axes=(1, axis)), 0, axis)
+        return np.log(np.maximum(likelihood.reshape(len(highest), -1), np.finfo(np.float64).tiny)) + highest
+
+
+def _middles(axis: FreeParameter, parts: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Return the middles of the parts into which cells are divided."""
+    if parts.max() == 1:
+        return axis.positions
+    within = np.concatenate([(np.arange(count) + 0.5) / count - 0.5 for count in parts])
+    return np.repeat(axis.positions, parts) + axis.spacing * within
 
 
 def every_second(length: int) -> NDArray[np.intp]:

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holmes_fit.groups.comparison.answers import UNSCORED
-from holmes_fit.trials.cohorts import MISSED, Cohort
+from holmes_fit.trials.cohorts import Cohort
 from holmes_fit.trials.curves import BLOCK, CONDITION, PHASE, Division, column_division, equal_parts
+from holmes_fit.trials.observations import MISSED
 
 BLOCKS = (BLOCK, PHASE)  # columns of the trial table that divide the time of a task
 

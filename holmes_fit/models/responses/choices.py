@@ -14,7 +14,7 @@ from scipy.special import expit, logit
 
 from holmes_fit.models.parameters import Parameter
 from holmes_fit.models.responses.contract import PROBIT, Array, Response, Rule, flattened
-from holmes_fit.trials.cohorts import MISSED
+from holmes_fit.trials.observations import MISSED
 
 BETA = Parameter("beta", 0.1, 20.0, "log", 3.0, "how consistently choices follow predictions", symbol="β")
 LAPSE = Parameter("lapse", 0.001, 0.5, "logit", 0.02, "share of choices made at random")
@@ -94,6 +94,7 @@ class Choices(Response):
     name = "choice"
     parameters = (BETA, LAPSE, BIAS)
     knots: ClassVar[Mapping[str, int]] = {"beta": 12, "lapse": 6, "bias": 6}
+    parts = 1  # choices say little: cells are narrow enough
     neutral: ClassVar[Mapping[str, float]] = {"beta": 1.0, "lapse": 0.0, "bias": 0.0}
 
     log_density = staticmethod(log_density)

@@ -2,13 +2,15 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from holmes_fit.models.parameters import Parameter
-from holmes_fit.trials.protocols.schema import Scale
+
+if TYPE_CHECKING:
+    from holmes_fit.trials.protocols.schema import Scale
 
 PROBIT = np.pi / 8  # see :func:`flattened`
 
@@ -30,6 +32,8 @@ class Response(ABC):
     approach: ClassVar[tuple[float, ...]] = (0.125, 0.25, 0.5)
     # By parameter, at how many points a log-likelihood must be known to be interpolated
     knots: ClassVar[Mapping[str, int]]
+    # Into how many parts a cell of the lattice may be divided where the likelihood is narrower than it is
+    parts: ClassVar[int] = 16
     # Values with which p-hat is the expected answer itself. Models that predict answers have no parameters of these
     # names, only the others
     neutral: ClassVar[Mapping[str, float]]
@@ -45,7 +49,7 @@ class Response(ABC):
     helpers: ClassVar[tuple[Callable[..., Any], ...]] = ()  # compiled: what those call
 
     @classmethod
-    def of(cls, scale: Scale) -> "Response":
+    def of(cls, scale: "Scale") -> "Response":
         """Return the response that a protocol describes."""
         return cls()
 

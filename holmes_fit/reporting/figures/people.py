@@ -183,6 +183,8 @@ def _level(box: Box, values: Array) -> Array:
 
 
 def _ticks(ax: Axes, place: Array, choice: Array, outcome: Array, box: Box) -> None:
+    """Draw choices beyond their ends; answers on a scale, at the end that they are nearer to."""
+    choice = np.where(np.isnan(choice), np.nan, choice > 0.5)
     is_like, is_unknown = choice == outcome, np.isnan(outcome)
     sign = np.where(choice == 1, 1.0, -1.0)
     near = np.where(choice == 1, 1 + EDGE, -EDGE)

@@ -104,6 +104,8 @@ class Scale(Part):
         if self.step is not None and abs(self.steps * self.step - (self.high - self.low)) > 1e-6 * self.step:
             allowed = f"a step that divides the scale from {self.low:g} to {self.high:g} into equal parts"
             raise not_allowed(Problem("step", f"{self.step:g}", allowed))
+        if self.kind == "rating" and self.beyond:
+            raise not_allowed(Problem("beyond", "true", "false, as ratings have ends; numbers need none"))
         return self
 
     @property
