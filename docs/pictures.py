@@ -80,7 +80,7 @@ def draw_sorting(path: Path, n_trials: int = 40) -> None:
         below.imshow(
             shares, aspect="auto", cmap="Greys", vmin=0, vmax=1, extent=(0.5, number + 1.5, MOST_CAUSES + 0.5, 0.5)
         )
-        below.set(xlim=(0.5, n_trials + 0.5), xlabel="trial", ylabel="cause")
+        below.set(xlim=(0.5, n_trials + 0.5), xlabel="trial", yticks=range(1, MOST_CAUSES + 1), ylabel="cause")
 
     film(n_trials, draw, path)
 

@@ -53,6 +53,12 @@ def commands(block: str) -> list[str]:
     return [command.strip() for line in bare for command in line.removeprefix("$ ").split("&&") if command.strip()]
 
 
+def outputs(document: str) -> list[tuple[str, str]]:
+    """Return the commands that a document shows with what they print, and that."""
+    pair = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", flags=re.MULTILINE)
+    return [each for block in blocks(document, "console") for each in pair.findall(block)]
+
+
 def recipe(target: str) -> str:
     """Return what the Makefile does for a target, as in a shell whose path has ``holmes-fit``."""
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")

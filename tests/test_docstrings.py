@@ -37,6 +37,12 @@ def test_every_public_function_has_an_example() -> None:
         assert "\n>>> import holmes_fit as hf\n" in (inspect.getdoc(getattr(hf, name)) or ""), name
 
 
+def test_the_site_has_every_public_name() -> None:
+    api = (Path(__file__).parent.parent / "docs" / "api.md").read_text(encoding="utf-8")
+    for name, home in hf._HOME.items():
+        assert f"::: holmes_fit.{home}.{name}\n" in api or f"`hf.{name}`" in api, name
+
+
 @pytest.mark.slow
 def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fit_pilot(lay_out(tmp_path))

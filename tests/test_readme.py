@@ -16,7 +16,7 @@ from typer.main import get_command
 import holmes_fit as hf
 from holmes_fit.cli import app
 from holmes_fit.runs.schema import tables
-from tests.documents import README, ROOT, blocks, commands, files_of_row, recipe, run_python, with_dictionary
+from tests.documents import README, ROOT, blocks, commands, files_of_row, outputs, recipe, run_python, with_dictionary
 from tests.small_recovery import exact_preset_file, with_short_searches, without_figures
 from tests.small_study import draw_groups_from_their_priors
 
@@ -31,7 +31,7 @@ DOCUMENTS = (
 )
 PAGES = (
     "docs/tutorial.md",
-    *(f"docs/howto/{page}.md" for page in ("data", "groups", "planning", "scripts", "datasets")),
+    *(f"docs/howto/{page}.md" for page in ("data", "groups", "models", "planning", "scripts", "datasets")),
 )
 QUICK = ("init", "check", "cd")  # commands whose output is compared
 OF_A_NEW_STUDY = ("protocols/my_task.toml", "protocols/draft.toml", "data/example.csv")
@@ -75,16 +75,15 @@ def test_commands_run(tmp_path: Path) -> None:
 
 
 def test_output_is_real(tmp_path: Path) -> None:
-    """What is quick is compared letter by letter; the rest runs in ``test_readme_study.py``."""
+    """What is quick is compared letter by letter; the rest runs in ``test_readme_study.py``, and for the site."""
     folder, compared = tmp_path, 0
-    for block in blocks("README.md", "console"):
-        for command, output in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, flags=re.MULTILINE):
-            name, *arguments = shlex.split(command)
-            if name == "cd":
-                folder = folder / arguments[0]
-            elif arguments[0] in QUICK:
-                assert call(arguments, folder).stdout.rstrip() == output.rstrip()
-                compared += 1
+    for command, output in outputs("README.md"):
+        name, *arguments = shlex.split(command)
+        if name == "cd":
+            folder = folder / arguments[0]
+        elif arguments[0] in QUICK:
+            assert call(arguments, folder).stdout.rstrip() == output.rstrip()
+            compared += 1
     assert compared == 2
 
 
