@@ -33,7 +33,7 @@ def draw_probabilities(
     group_of: Mapping[str, str],
     words: Words,
     groups: Sequence[str] = (),
-    counted: bool = True,
+    named: bool = True,
 ) -> Axes:
     """Draw each person's probabilities of the models as a bar from 0 to 1, with the group's colour above it."""
     wide = table.pivot_table(index="subject", columns="model", values="probability").reindex(list(order))
@@ -53,10 +53,11 @@ def draw_probabilities(
     ax.set_yticks([0, 0.5, 1], ["0", ".5", "1"])
     axes.reference(ax, 0.5, color="white", linewidth=0.8, zorder=3)
     ax.spines[["left", "bottom"]].set_visible(False)
+    if named:
+        return axes.people_axis(ax, list(order), PAGE)
     ax.set_xlim(-0.7, len(order) - 0.3)
     ax.set_xticks([])
-    if counted:
-        ax.set_xlabel(f"{len(order)} people")
+    ax.set_xlabel(f"{len(order)} people")
     return ax
 
 
@@ -165,10 +166,12 @@ def draw_exceedance(ax: Axes, comparison: pd.DataFrame, words: Words, draws: flo
 def draw_differences_of_models(ax: Axes, comparison: pd.DataFrame, column: str, error: str, words: Words) -> Axes:
     """Draw how far each model is from the best, in nats, with its standard error.
 
-    A model that is much worse than all others would press these together; it is an arrow at the edge.
+    Baselines, and a model that is much worse than all others, would press these together: they are arrows at the edge.
     """
     table = comparison.dropna(subset=[column])
-    edge, rows = _edge(table[column].to_numpy(dtype=np.float64)), table.to_dict("records")
+    is_baseline = table["model"].map(words.is_baseline).to_numpy(dtype=bool)
+    values = table[column].to_numpy(dtype=np.float64)
+    edge, rows = _edge(values[~is_baseline] if (~is_baseline).sum() > 1 else values), table.to_dict("records")
     for place, row in enumerate(rows):
         color, value = words.color(row["model"]), float(row[column])
         spread = float(np.nan_to_num(row.get(error, 0.0), nan=0.0))
@@ -188,11 +191,23 @@ def draw_differences_of_models(ax: Axes, comparison: pd.DataFrame, column: str, 
 
 
 def _edge(values: Array) -> float:
-    """Return the lowest difference that is drawn where it is: all of them, unless one lies far below several others."""
-    if len(values) < 3:
-        return -np.inf
-    lowest, next_lowest, *_ = sorted(values)
-    return 1.8 * min(next_lowest, -1.0) if lowest < 4 * min(next_lowest, -1.0) else -np.inf
+    """Return the lowest difference that is drawn where it is: below all, unless one lies far below several others."""
+    lowest, *others = sorted(values)
+    far = len(others) > 1 and lowest < 4 * min(others[0], -1.0)
+    return 1.8 * min(others[0] if far else lowest, -1.0)
+
+
+def draw_families(ax: Axes, table: pd.DataFrame, labels: Mapping[str, str]) -> Axes:
+    """Draw the share of people whom each family of models describes, with 95% intervals, and which models it has."""
+    for place, row in enumerate(table.to_dict("records")):
+        ax.hlines(place, row["lower"], row["upper"], color=INK, linewidth=1.6)
+        ax.plot(row["mean"], place, "o", color=INK, markersize=6, markeredgecolor="white", markeredgewidth=1)
+        told = f"{share(row['mean'])}  {shortened(labels[str(row['family'])], LABEL, 200)}"
+        axes.beside(ax, told, 1.0, place, INK, parse_math=False)
+    axes.named_rows(ax, [shortened(name, LABEL, 90) for name in table["family"]])
+    ax.set_xlim(0, 1)
+    ax.set_xlabel("share of people")
+    return axes.percent_axis(ax, "x")
 
 
 def draw_group_differences(ax: Axes, rows: pd.DataFrame, color: str, draws: float = np.inf) -> Axes:

@@ -1,6 +1,7 @@
 """The page on the test: trials without feedback, what people had been taught before, and what they carry over."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pandas as pd
 
@@ -47,13 +48,12 @@ def _test_trials(data: CohortData) -> pd.DataFrame:
 def _finding(data: CohortData, rows: pd.DataFrame, kinds: pd.DataFrame, words: str) -> str:
     """Say how people and the leading model do with what is new, or else with what was taught."""
     own = kinds[kinds["model"] == data.lead_model].set_index("kind")
-    kind = next(kind for kind in ("new, first time", "taught, first time") if kind in own.index)
-    row, n = own.loc[kind], rows[[*KEYS]].drop_duplicates()
-    where = "to stimuli never met with feedback" if kind.startswith("new") else "to stimuli that had been taught"
-    of = "give" if words.startswith("Answers,") else "the share of " + words.lower() + " is"
+    kind = next(kind for kind in (*reversed(KINDS.values()), AGAIN) if kind in own.index)
+    row: dict[Any, float] = own.loc[kind].to_dict()
+    n = rows[KEYS].drop_duplicates()
     return (
-        f"In the test, {where}, {of} {share(row['observed'])} the first time; {data.words.label(data.lead_model)} "
-        f"expects {share(row['expected'])} ({count(len(n), 'answer')} without feedback)."
+        f"{words} in the test (stimuli: {kind}): people {share(row['observed'])}, {data.words.label(data.lead_model)} "
+        f"{share(row['expected'])}, of {count(len(n), 'answer')} without feedback in all."
     )
 
 
