@@ -112,6 +112,11 @@ class Column:
     right: bool = False
 
 
+def columns_for(cells: int) -> int:
+    """Return how many columns leave the last row of so many cells as full as can be."""
+    return max((4, 5), key=lambda columns: ((cells - 1) % columns + 1) / columns)
+
+
 def texts(*heads: str) -> list[Column]:
     """Return columns of texts."""
     return [Column(head) for head in heads]

@@ -6,7 +6,7 @@ from functools import partial
 import pandas as pd
 
 from holmes_fit._support.numbers import MISSING, share
-from holmes_fit.reporting.blocks import Block, Grid, Panel, Table, Text, numbers, texts
+from holmes_fit.reporting.blocks import Block, Grid, Panel, Table, Text, columns_for, numbers, texts
 from holmes_fit.reporting.figures.data import draw_predictive
 from holmes_fit.reporting.page import Page, needing
 from holmes_fit.reporting.run_data import EVERYONE, CohortData
@@ -23,7 +23,6 @@ WORDS = (
     "Dark points are people. Coloured lines are cohorts simulated from each person's posterior, with the trials that "
     "the person saw; bands hold 95% of them. A ring marks a point outside of its band."
 )
-MOST_COLUMNS = 4
 HEIGHT, HIGHEST, PADS, GAP = 90.0, 150.0, (30.0, 17.0, 2.0, 14.0), 10.0  # of a cell, in points
 MOST_CONDITIONS = 12
 LEAST_INSIDE = 0.8  # of the parts in the band, for a curve to be reproduced
@@ -113,7 +112,7 @@ def _grid(
         for (label, model), rows in cells.items()
         if len(rows)
     ]
-    columns = min(MOST_COLUMNS, max(2, len(panels)))
+    columns = min(columns_for(len(panels)), max(2, len(panels)))
     return Grid(name, panels, columns, HEIGHT, most, PADS, GAP, heads={0: title}, table=table)
 
 

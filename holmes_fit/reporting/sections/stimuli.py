@@ -6,7 +6,7 @@ from functools import partial
 import pandas as pd
 
 from holmes_fit._support.numbers import listed
-from holmes_fit.reporting.blocks import Block, Grid, Pads, Panel, Row, Text
+from holmes_fit.reporting.blocks import Block, Grid, Pads, Panel, Row, Text, columns_for
 from holmes_fit.reporting.figures.stimuli import draw_against, draw_side_by_side
 from holmes_fit.reporting.page import Page
 from holmes_fit.reporting.run_data import CohortData
@@ -27,7 +27,7 @@ TWICE = (
 )
 MOST_NAMED, MOST_EXPOSURES, MOST_CONDITIONS = 32, 10, 12
 MOST_BESIDE = 4  # models in one figure
-COLUMNS, LEAST, MOST, GAP = 4, 96.0, 130.0, 10.0  # of cells; points
+LEAST, MOST, GAP = 96.0, 130.0, 10.0  # of cells; points
 PADS: Pads = (26.0, 16.0, 3.0, 14.0)
 
 
@@ -63,7 +63,7 @@ def against(data: CohortData, name: str, title: str, cells: Mapping[tuple[str, s
         if len(own)
     ]
     table = pd.concat([panel.table for panel in panels if panel.table is not None], ignore_index=True)
-    return Grid(name, panels, COLUMNS, LEAST, MOST, PADS, GAP, heads={0: title}, table=table)
+    return Grid(name, panels, columns_for(len(panels)), LEAST, MOST, PADS, GAP, heads={0: title}, table=table)
 
 
 def named_by(data: CohortData, found: pd.DataFrame) -> str:
