@@ -1,6 +1,7 @@
 """Run folders of invented people, as large and as odd as a test wants them, in the very formats of real ones."""
 
 import json
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
@@ -19,17 +20,18 @@ from holmes_fit.runs.schema import frame, ordered
 from holmes_fit.settings.preset import load_preset
 
 SEED = 20
-PARAMETERS = {
+PARAMETERS: dict[str, tuple[str, ...]] = {
+    **{name: (*(one.name for one in model.parameters), "beta", "lapse") for name, model in registry.MODELS.items()},
     "flat": ("alpha", "omega", "beta", "lapse"),
     "holmes": ("alpha", "omega", "beta", "lapse"),
     "rescorla_wagner": ("learning_rate", "beta", "lapse"),
     "bias": ("choice_probability",),
 }
 SCALES = {"lapse": "logit", "choice_probability": "logit"}
-CENTRES = {
-    "alpha": -0.6, "omega": -1.0, "beta": 0.7, "lapse": -3.5, "learning_rate": -2.0, "choice_probability": 0.0,
-}  # fmt: skip
-SPREADS = {"alpha": 0.9, "omega": 0.6, "beta": 0.4, "lapse": 0.9, "learning_rate": 0.3, "choice_probability": 0.15}
+CENTRES = defaultdict(float, alpha=-0.6, omega=-1.0, beta=0.7, lapse=-3.5, learning_rate=-2.0)
+SPREADS = defaultdict(
+    lambda: 0.5, alpha=0.9, omega=0.6, beta=0.4, lapse=0.9, learning_rate=0.3, choice_probability=0.15
+)
 CUES = ("x1", "x2", "x3", "x4")
 NODES = 9
 

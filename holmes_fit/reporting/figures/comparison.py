@@ -151,7 +151,9 @@ def draw_exceedance(ax: Axes, comparison: pd.DataFrame, words: Words, draws: flo
     for place, row in enumerate(rows):
         color, value = words.color(row["model"]), float(row["protected_exceedance"])
         ax.barh(place, value, 0.56, color=color)
-        ax.plot(row["exceedance"], place, "D", markersize=5, markerfacecolor="white", markeredgecolor=INK)
+        ax.plot(
+            row["exceedance"], place, "D", markersize=5, markerfacecolor="white", markeredgecolor=INK, clip_on=False
+        )
         near = max(value, float(np.nan_to_num(row["exceedance"], nan=0.0)))
         at, shade, away = (near, color, 7) if near < 0.72 else (0.03, "white", 0)
         style: dict[str, Any] = {"xytext": (away, 0), "fontsize": 8, "weight": "bold"}

@@ -25,6 +25,7 @@ WORDS = (
 )
 HEIGHT, HIGHEST, PADS, GAP = 90.0, 150.0, (30.0, 17.0, 2.0, 14.0), 10.0  # of a cell, in points
 MOST_CONDITIONS = 12
+MOST_MODELS = 5  # side by side in a table; more stand below each other
 LEAST_INSIDE = 0.8  # of the parts in the band, for a curve to be reproduced
 
 
@@ -150,15 +151,23 @@ def _summary_table(data: CohortData) -> Iterator[Block]:
         for row in summary[main & summary["group"].isin(groups)].to_dict("records")
     }
     models = [name for name in data.model_names if any(name == model for _, _, model in cells)]
-    rows = [
-        [words, brief(group), *(cells.get((measure, group, model), MISSING) for model in models)]
-        for measure, (_, words) in MEASURES.items()
+    whose = [
+        (measure, group)
+        for measure in MEASURES
         for group in groups
-        if any((measure, group, model) in cells for model in models)
+        if any((measure, group, m) in cells for m in models)
     ]
+    named, labels = [(MEASURES[measure][1], brief(group)) for measure, group in whose], [*map(data.words.label, models)]
+    rows = [[cells.get((*of, model), MISSING) for model in models] for of in whose]
     finer = " by condition" if _has_conditions(data) else ""
     yield Text(f"Root mean square difference{finer} (share of parts in the band)", "heading")
-    yield Table([*texts("answers that", "group"), *numbers(*map(data.words.label, models))], rows)
+    if len(models) <= MOST_MODELS:
+        together = [[*of, *row] for of, row in zip(named, rows, strict=True)]
+        yield Table([*texts("answers that", "group"), *numbers(*labels)], together)
+    else:
+        together = [[label, *row] for label, *row in zip(labels, *rows, strict=True)]
+        heads = [f"{measure}, {group}" for measure, group in named]
+        yield Table([*texts("model"), *numbers(*heads)], together)
 
 
 LACKING = "There are no simulated cohorts to set beside people: run holmes-fit compare RUN."
