@@ -68,7 +68,8 @@ def _is_counterbalanced(table: pd.DataFrame) -> bool:
     What people answer to it, and what models expect, would otherwise cancel out.
     """
     known = table.dropna(subset=["outcome"])
-    outcomes = known.groupby(["learner", "stimulus"], sort=False)["outcome"].agg(["min", "max"])
+    outcomes = known.groupby(["learner", "stimulus"], sort=False)["outcome"].agg(["min", "max", "size"])
+    outcomes = outcomes[outcomes["size"] > 1]
     if not len(outcomes) or (outcomes["min"] != outcomes["max"]).any() or table["outcome"].isna().any():
         return False
     return bool((outcomes.groupby("stimulus")["min"].nunique() > 1).any())

@@ -35,11 +35,9 @@ def draw_against(ax: Axes, found: pd.DataFrame, color: str) -> Axes:
     ax.text(0.98, 0.03, note, transform=ax.transAxes, ha="right", fontsize=NAME, color="#6b6b6b")
     ax.set_xlim(-0.02, 1.02)
     ax.set_ylim(-0.02, 1.02)
-    for axis in ("x", "y"):
-        (ax.set_xticks if axis == "x" else ax.set_yticks)([0, 0.5, 1])
-        ax.tick_params(axis=axis, labelsize=NAME)
-        percent_axis(ax, axis)
-    ax.get_xticklabels()[0].set_horizontalalignment("left")
+    labels = ["0", "50", "100%"]
+    ax.set_xticks([0, 0.5, 1], labels, fontsize=NAME)
+    ax.set_yticks([0, 0.5, 1], labels, fontsize=NAME)
     ax.get_xticklabels()[-1].set_horizontalalignment("right")
     return ax
 

@@ -22,6 +22,7 @@ SURE, FAVOURED = 0.95, 0.75  # protected exceedance probability
 HALF = 0.5
 MOST_SMALL_ROWS = 6  # shares of people in a small figure
 OPPOSITE = {"holmes": "flat", "flat": "holmes"}
+MOST_IN_GROUPS = 4  # models whose shares are shown group by group
 N_PRIOR_WIDTHS = 3  # half as wide, as in the fit, twice as wide
 SUMS = (
     "Sums over people ± Monte Carlo errors. Share: frequency in the mixture; likeliest for: people, by posterior "
@@ -107,9 +108,14 @@ def _evidence_panel(data: CohortData, name: str, above: str, below: str) -> Pane
 
 
 def _models_in_groups(data: CohortData) -> list[str]:
-    """Return the models whose shares are shown group by group: baselines are in the way, unless one is ahead."""
+    """Return the models whose shares are shown group by group: baselines are in the way, unless one is ahead.
+
+    Where these are many, too, it is the leading one, flat and HOLMES.
+    """
     models = mixed_models(data)[::-1]
-    return [name for name in models if not data.words.is_baseline(name) or name == data.lead_model]
+    shown = [name for name in models if not data.words.is_baseline(name) or name == data.lead_model]
+    few = [name for name in shown if name in OPPOSITE or name == data.lead_model]
+    return shown if len(shown) <= MOST_IN_GROUPS else few
 
 
 def _frequency_rows(data: CohortData) -> int:

@@ -17,7 +17,7 @@ from holmes_fit.reporting.warnings import warned
 from holmes_fit.trials.cohorts import ROWS_LEFT_OUT
 from holmes_fit.trials.curves import BLOCK
 
-MOST_LINES = 4  # of conditions in one figure; more are side by side
+MOST_LINES = 4  # of groups or conditions in one figure; more are side by side
 PADS: Pads = (26.0, 26.0, 2.0, 14.0)  # of their cells, in points
 MOST_EXCLUSIONS = 20  # on this page; the appendix has all
 EXCLUSION = ("subject", "rule", "seen", "allowed", "consequence")
@@ -28,7 +28,11 @@ def _blocks(data: CohortData) -> Iterator[Block]:
     yield Text(_finding(persons, change(data)), "finding")
     yield Text(_words(data, persons))
     yield warned(data, "failures", "answers")
-    yield Row([learning_panel(data)], 120, 190)
+    learning = learning_panel(data)
+    if len(data.groups) > MOST_LINES and learning.table is not None:
+        yield _side_by_side(learning.name, f"{learning.title}, by group", learning.table, data.groups)
+    else:
+        yield Row([learning], 120, 190)
     yield from _within(data)
     yield Row([*_strips(data, persons)], 105, 160)
     yield _group_table(data, persons)

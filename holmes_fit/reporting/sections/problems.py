@@ -13,7 +13,6 @@ from holmes_fit.trials.curves import CONDITION
 
 MOST, COLUMNS, GAP = 9, 3, 12.0
 PADS: Pads = (0.0, 0.0, 0.0, 14.0)
-WIDTH = (TEXT_WIDTH - GAP * (COLUMNS - 1)) / COLUMNS  # of a cell, in points
 N_COLUMNS = 10  # of trees.csv before the cues
 
 
@@ -25,17 +24,18 @@ def problems_of(data: CohortData, model: str, subject: str) -> Iterator[Block]:
     if len(lengths) < 2:
         return
     cues, conditions = [str(name) for name in trees.columns[N_COLUMNS:]], _conditions(data, subject)
-    cells, heights = [], []
+    columns = 2 if len(lengths) in (2, 4) else COLUMNS
+    width, cells, heights = (TEXT_WIDTH - GAP * (columns - 1)) / columns, [], []
     for restart in list(lengths.index)[:MOST]:
         rows = own[own["restart"] == restart]
-        root, _ = fitting_root(rows, cues, int(lengths[restart]), WIDTH)
+        root, _ = fitting_root(rows, cues, int(lengths[restart]), width)
         title = " – ".join(filter(None, (str(restart), conditions.get(str(restart), ""))))
         cells.append(Panel("", partial(draw_tree, root=root), title, table=rows))
         heights.append(height_of(root) + PADS[3])
     some = f", the first {MOST} of {len(lengths)} problems" if len(lengths) > MOST else ", all problems"
-    head = f"{brief(subject)}{some}: only nodes for which there is room"
+    head = f"Person {brief(subject)}{some}: only nodes for which there is room"
     table = pd.concat([cell.table for cell in cells if cell.table is not None], ignore_index=True)
-    yield Grid("tree_problems", cells, COLUMNS, max(heights), pads=PADS, gap=GAP, heads={0: head}, table=table)
+    yield Grid("tree_problems", cells, columns, max(heights), pads=PADS, gap=GAP, heads={0: head}, table=table)
 
 
 def _conditions(data: CohortData, subject: str) -> dict[str, str]:
