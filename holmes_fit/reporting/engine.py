@@ -111,9 +111,13 @@ def _as_json(block: Block) -> dict[str, object]:
             shares, alt = [panel.share for panel in panels], "; ".join(word["title"] for word in words)
             return {"kind": "row", "panels": words, "shares": shares, "least": least, "alt": alt}
         case Grid():
-            above = [printable(head) for head, _ in block.parts(block.columns)]
+            parts = list(block.parts(block.columns))
+            above = [printable(head) for head, _ in parts]
+            titles = ("; ".join(cell.title for cell in cells if cell.title) for _, cells in parts)
+            alts = [printable(title or block.name.replace("_", " ")) for title in titles]
             key = 0.0 if block.key is None else block.key.height
-            return {"kind": "grid", "heads": above, "least": block.least, "gap": block.gap, "key": key}
+            grid = {"kind": "grid", "heads": above, "alts": alts}
+            return {**grid, "least": block.least, "gap": block.gap, "key": key}
         case blocks.Picture(_, height, caption):
             return {"kind": "picture", "least": height, "caption": printable(caption)}
         case blocks.Break():

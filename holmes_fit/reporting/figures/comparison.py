@@ -20,6 +20,7 @@ from holmes_fit.reporting.text import shortened, signed, width_of
 PAGE = 440.0  # points that the axes of a figure as wide as the page have, about
 NAME = 8.5  # points, of a model within its colour
 POINTS = 72  # of an inch
+GROUP_NAME = 45.0  # points, of a group beside its models
 GROUP_GAP = 0.6  # between groups, in lines
 STRONG = 3.0  # nats: odds of 20 to 1
 GROUND = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}  # of letters that may lie on a line
@@ -133,7 +134,7 @@ def draw_frequencies(
             told = f"{share(row['mean'])}{f' {words.label(model)}' if place == 0 else ''}"
             axes.beside(ax, told, 1.0, y, color)
         middles.append((first + max(first, y)) / 2)
-        ticks.append(shortened(name, LABEL, 70))
+        ticks.append(shortened(name, LABEL, GROUP_NAME))
     ax.set_yticks(middles, ticks, parse_math=False)
     ax.set_ylim(y + 0.7, -0.7)
     ax.tick_params(axis="y", length=0)
@@ -159,7 +160,8 @@ def draw_exceedance(ax: Axes, comparison: pd.DataFrame, words: Words, draws: flo
         style: dict[str, Any] = {"xytext": (away, 0), "fontsize": 8, "weight": "bold"}
         axes.beside(ax, probability(value, draws), at, place, shade, **style)
     axes.named_rows(ax, [words.label(row["model"]) for row in rows], -0.6, 0.6)
-    ax.set_xlim(0, 1.02)
+    ax.set_xlim(-0.05, 1.05)  # with room for whole diamonds
+    ax.set_xticks([0, 0.5, 1])
     axes.reference(ax, 0.95, axis="x", linestyle=(0, (4, 3)), zorder=2)
     ax.set_xlabel("probability")
     return ax
