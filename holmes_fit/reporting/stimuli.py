@@ -27,17 +27,17 @@ def answered(data: CohortData) -> pd.DataFrame:
     if data.cohort is None or not data.has("trials_fitted"):
         return pd.DataFrame()
     fitted = data["trials_fitted"][[*KEYS, "model", "choice", "p_choice"]].dropna()
-    table = fitted.merge(_met(data.cohort), on=KEYS, how="inner")
+    table = fitted.merge(_met(data.cohort, str(data.identity.get("by") or CONDITION)), on=KEYS, how="inner")
     table[["choice", "p_choice"]] = table[["choice", "p_choice"]].astype(np.float64)
     for answer, hit in zip(ANSWER, HIT, strict=True):
         table[hit] = hits(table[answer], table["outcome"]).astype(np.float64)
     return table
 
 
-def _met(cohort: Cohort) -> pd.DataFrame:
+def _met(cohort: Cohort, by: str) -> pd.DataFrame:
     """Return what each trial showed, and how often the learner had met it."""
     trials, (learner, position) = cohort.trials, places(cohort)
-    division = column_division(cohort, CONDITION)
+    division = column_division(cohort, by)
     table = trials[[*KEYS, "outcome"]].assign(
         stimulus=_named_stimuli(cohort),
         condition="" if division is None else np.array([*division.names, ""], dtype=object)[division.level],

@@ -147,7 +147,8 @@ def _calibration(data: CohortData, rows: pd.DataFrame) -> Grid:
 
 def no_cues(data: CohortData) -> str:
     """Return what a run lacks for pages about stimuli."""
-    return "" if len(answered(data)) else "The run does not hold the trials as a fit leaves them."
+    known = data.cohort is not None and data.has("trials_fitted")
+    return "" if known else "The run does not hold the trials as a fit leaves them."
 
 
 STIMULI = Page("stimuli", "Stimulus by stimulus", _blocks, no_cues)

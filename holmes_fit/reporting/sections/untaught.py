@@ -58,9 +58,12 @@ def _finding(data: CohortData, rows: pd.DataFrame, kinds: pd.DataFrame, words: s
 
 
 def _lacking(data: CohortData) -> str:
-    if missing := no_cues(data):
-        return missing
-    return "" if (~data.trials["feedback"].astype(bool)).any() else "All trials had feedback."
+    if data.cohort is None or no_cues(data):
+        return no_cues(data)
+    trials = data.cohort.trials
+    answered_untaught = trials["choice"].notna() & ~trials["feedback"].astype(bool)
+    own = trials["subject"].isin(set(data["trials_fitted"]["subject"]))
+    return "" if (answered_untaught & own).any() else "All trials had feedback."
 
 
 TEST = Page("test", "Test without feedback", _blocks, _lacking)
