@@ -157,6 +157,12 @@ def test_numbers_take_several_lines_where_there_is_no_room() -> None:
     assert max(line.x1 for line in lines) < WIDTH - MARGIN + 1
 
 
+def test_rows_are_lower_where_that_saves_a_page() -> None:
+    for tight, n_pages in ((0.0, 2), (100.0, 1), (145.0, 2)):
+        rows = [Row([Panel("one", draw)], 150, tight=tight)] * 4
+        assert len(laid_out(*rows, *[Text("Words")] * 6).pages) == n_pages
+
+
 def test_no_row_of_a_table_is_alone_on_a_page() -> None:
     left = set()
     for n in range(54, 62):  # of which 56 are on one page

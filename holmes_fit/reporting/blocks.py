@@ -53,6 +53,7 @@ class Row:
     least: float
     most: float = 0.0
     left: float = 0.0  # room for labels that the first panel has at least, so that rows stand in line
+    tight: float = 0.0  # points that it may be as low as where that saves a page; not below ``least`` if 0
 
     def widths(self) -> list[tuple[Panel, float]]:
         """Return the panels, and how wide each is."""

@@ -32,9 +32,9 @@ def _blocks(data: CohortData) -> Iterator[Block]:
     if len(data.groups) > MOST_LINES and learning.table is not None:
         yield _side_by_side(learning.name, f"{learning.title}, by group", learning.table, data.groups)
     else:
-        yield Row([learning], 120, 190)
+        yield Row([learning], 120, 190, tight=90)
     yield from _within(data)
-    yield Row([*_strips(data, persons)], 105, 160)
+    yield Row([*_strips(data, persons)], 105, 160, tight=85)
     yield _group_table(data, persons)
     if data.has("exclusions"):
         yield Text("Taken out by the rules of the protocol", "heading")
@@ -53,7 +53,7 @@ def _within(data: CohortData) -> Iterator[Row | Grid]:
         else:
             draw = partial(draw_learning_curves, curve=curve, groups=levels)
             panel = Panel(file, draw, title, _caption(curve, "means over people"), table=curve)
-            yield Row([panel], 120, 190)
+            yield Row([panel], 120, 190, tight=90)
 
 
 def _side_by_side(name: str, title: str, curve: pd.DataFrame, levels: Sequence[str]) -> Grid:
