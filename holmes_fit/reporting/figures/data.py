@@ -16,6 +16,7 @@ from holmes_fit.reporting.scores import half_interval
 from holmes_fit.reporting.style import INK
 from holmes_fit.reporting.text import printable, shortened, width_of
 
+NARROW = 150.0  # points of axes without room for words beside the line at chance
 STRIP = 115.0  # points across, where three of them stand side by side
 TURNED = 44.0  # points of a name that stands aslant
 
@@ -40,7 +41,8 @@ def draw_learning_curves(ax: Axes, curve: pd.DataFrame, groups: Sequence[str]) -
     ax.set_ylim(max(0.0, low - 0.03), min(1.02, high + 0.03))
     reference(ax, 0.5, linestyle=(0, (4, 3)))
     ax.set_xlim(0, float(curve["x"].max()) + 0.5)
-    ax.annotate("chance", (0, 0.5), xytext=(5, -2), textcoords="offset points", va="top", fontsize=7, color="#8a8a8a")
+    word = "chance" if size_of(ax)[0] > NARROW else ""
+    ax.annotate(word, (0, 0.5), xytext=(5, -2), textcoords="offset points", va="top", fontsize=7, color="#8a8a8a")
     ax.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10], integer=True))
     ax.set_xlabel(str(curve["by"].iloc[0]))
     percent_axis(ax)
