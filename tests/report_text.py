@@ -1,6 +1,8 @@
 """The text of a report: by its sections, and line by line where it stands."""
 
 import re
+from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -9,6 +11,8 @@ from pypdf import PageObject, PdfReader
 from pypdf.generic import ContentStream
 
 WIDTH, HEIGHT, MARGIN = 595.28, 841.89, 54.0  # of a page, in points
+HEAD, FOOT = HEIGHT - 60.0, 56.0  # between which there is what pages show
+SMALLEST, LEAST_FILLED = 6.99, 1 / 3  # of letters, in points, and of a page
 
 
 class Placed(NamedTuple):
@@ -111,6 +115,22 @@ def _placed(words: str, width: float, size: float, matrix: np.ndarray) -> Placed
     corners = np.array([start + part * across * width + high * up for part in (0, 1) for high in (0.05, 0.55)])
     (x0, y0), (x1, y1) = corners.min(axis=0), corners.max(axis=0)
     return Placed(words, float(np.hypot(*up)), x0, y0, x1, y1, level=abs(across[1]) < 1e-6 * abs(across).max())
+
+
+def faults(pages: Sequence[PageObject]) -> list[tuple[str, str]]:
+    """Return what must not be on pages: texts over each other, small ones, and pages that are left near empty.
+
+    The last page of a section may be.
+    """
+    shown = [placed(page) for page in pages]
+    sections = [max((line for line in lines if line.y0 > HEAD), key=lambda line: line.x1).text for lines in shown]
+    found = [pair for lines in shown for pair in overlapping(lines)]
+    found += [(line.text, f"{line.size:.1f} pt") for lines in shown for line in lines if line.size < SMALLEST]
+    for number, (lines, (section, after)) in enumerate(zip(shown, pairwise([*sections, ""]), strict=True), start=1):
+        lowest = min((line.y0 for line in lines if FOOT < line.y0 < HEAD), default=HEAD)
+        if section == after and (HEAD - lowest) / (HEAD - FOOT) < LEAST_FILLED:
+            found.append((f"page {number}, {section}", "near empty"))
+    return found
 
 
 def overlapping(lines: list[Placed]) -> list[tuple[str, str]]:

@@ -1,6 +1,7 @@
 """Run folders of invented people, as large and as odd as a test wants them, in the very formats of real ones."""
 
 import json
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
@@ -19,17 +20,18 @@ from holmes_fit.runs.schema import frame, ordered
 from holmes_fit.settings.preset import load_preset
 
 SEED = 20
-PARAMETERS = {
+PARAMETERS: dict[str, tuple[str, ...]] = {
+    **{name: (*(one.name for one in model.parameters), "beta", "lapse") for name, model in registry.MODELS.items()},
     "flat": ("alpha", "omega", "beta", "lapse"),
     "holmes": ("alpha", "omega", "beta", "lapse"),
     "rescorla_wagner": ("learning_rate", "beta", "lapse"),
     "bias": ("choice_probability",),
 }
 SCALES = {"lapse": "logit", "choice_probability": "logit"}
-CENTRES = {
-    "alpha": -0.6, "omega": -1.0, "beta": 0.7, "lapse": -3.5, "learning_rate": -2.0, "choice_probability": 0.0,
-}  # fmt: skip
-SPREADS = {"alpha": 0.9, "omega": 0.6, "beta": 0.4, "lapse": 0.9, "learning_rate": 0.3, "choice_probability": 0.15}
+CENTRES = defaultdict(float, alpha=-0.6, omega=-1.0, beta=0.7, lapse=-3.5, learning_rate=-2.0)
+SPREADS = defaultdict(
+    lambda: 0.5, alpha=0.9, omega=0.6, beta=0.4, lapse=0.9, learning_rate=0.3, choice_probability=0.15
+)
 CUES = ("x1", "x2", "x3", "x4")
 NODES = 9
 
@@ -49,6 +51,8 @@ class Sample:
     recovered: bool = True
     warned: bool = True  # a noisy likelihood, a failed person, unconverged group models
     records: bool = True
+    problems: int = 1  # that each person learns afresh, each a condition if there are several
+    tested: int = 0  # trials at the end of each problem, without feedback
 
     @property
     def subjects(self) -> list[str]:
@@ -138,18 +142,24 @@ def _trials(sample: Sample, rng: np.random.Generator) -> list[pd.DataFrame]:
         choice = np.where(rng.random(n) < good, outcome, 1 - outcome).astype(float)
         choice[rng.random(n) < 0.03] = np.nan
         if _is_failed(sample, place):
-            choice[:] = np.nan
+            choice[0], choice[1:] = 1.0, np.nan
         table = pd.DataFrame({"subject": subject, "restart": "", "trial": np.arange(1, n + 1)})
         table[list(CUES)] = cues
+        problem = 1 + np.arange(n) * sample.problems // n
+        left = np.cumsum(np.bincount(problem))[problem] - np.arange(n)
+        table = table.assign(feedback=(left > sample.tested).astype(int))
+        if sample.problems > 1:
+            table = table.assign(restart=problem.astype(str), problem=problem, condition=[f"rule {k}" for k in problem])
         found.append(table.assign(choice=choice, outcome=outcome, p_hat=np.where(outcome == 1, good, 1 - good)))
     return found
 
 
 def _write_data(run: Run, sample: Sample, trials: Sequence[pd.DataFrame]) -> None:
-    protocol = {"name": "weather_prediction", "title": "Weather prediction", "columns": {"outcome": "outcome"}}
+    columns = {"outcome": "outcome", "feedback": "feedback", "restart": ["problem"] if sample.problems > 1 else []}
+    protocol = {"name": "weather_prediction", "title": "Weather prediction", "columns": columns}
     (run.root / "protocol.json").write_text(json.dumps({**protocol, "features": {name: {} for name in CUES}}))
     every = pd.concat(trials, ignore_index=True)
-    run.write_table("trials.csv", every[["subject", "trial", *CUES, "choice", "outcome"]])
+    run.write_table("trials.csv", every.drop(columns=["restart", "p_hat"]))
     people = pd.DataFrame({"subject": sample.subjects})
     if sample.groups:
         people["group"] = sample.group_of
@@ -184,7 +194,7 @@ def _write_fits(run: Run, sample: Sample, trials: Sequence[pd.DataFrame], rng: n
             models.append(_model_row(who, table, base + gain + rng.normal(0, 1.5), warning, rng))
             fitted.append(_fitted(who, table, rng))
             if model in ("flat", "holmes"):
-                trees.append(_tree(who, rng))
+                trees += [_tree({**who, "restart": restart}, rng) for restart in table["restart"].unique()]
             if sample.records:
                 run.save_record((model, subject), {"warnings": []}, _lattice(model, rng))
     run.write_table("fits.csv", frame("fits.csv", fits))
@@ -247,12 +257,13 @@ def _fitted(who: dict[str, str], table: pd.DataFrame, rng: np.random.Generator) 
     p_hat = np.clip(table["p_hat"] + rng.normal(0, 0.05, len(table)), 0.02, 0.98)
     p_choice = 0.02 + 0.96 * p_hat
     chosen = np.where(table["choice"] == 1, p_choice, 1 - p_choice)
+    error = (table["outcome"] - p_hat).where(table["feedback"] == 1)
     log_p = np.log(chosen).where(table["choice"].notna()) if isinstance(chosen, pd.Series) else np.log(chosen)
     return pd.DataFrame(
         {
             "subject": who["subject"], "restart": table["restart"], "trial": table["trial"], "model": who["model"],
             "choice": table["choice"], "outcome": table["outcome"], "p_hat": p_hat,
-            "prediction_error": table["outcome"] - p_hat, "p_choice": p_choice, "log_p_chosen": log_p,
+            "prediction_error": error, "p_choice": p_choice, "log_p_chosen": log_p,
         }
     )  # fmt: skip
 
@@ -263,7 +274,7 @@ def _tree(who: dict[str, str], rng: np.random.Generator) -> pd.DataFrame:
         shape += [(3, 1, 1, 0), (4, 1, 1, 1), (5, 2, 1, 0)]
     nodes = pd.DataFrame(shape, columns=["node", "parent", "level", "branch"])
     nodes.insert(0, "model", who["model"])
-    nodes.insert(0, "restart", "")
+    nodes.insert(0, "restart", who["restart"])
     nodes.insert(0, "subject", who["subject"])
     return nodes.assign(
         visits=[20.0, 20.0, 9.0, 11.0, 8.0][: len(nodes)],

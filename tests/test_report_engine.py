@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from io import BytesIO
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -156,6 +157,21 @@ def test_numbers_take_several_lines_where_there_is_no_room() -> None:
     assert max(line.x1 for line in lines) < WIDTH - MARGIN + 1
 
 
+def test_rows_are_lower_where_that_saves_a_page() -> None:
+    for tight, n_pages in ((0.0, 2), (100.0, 1), (145.0, 2)):
+        rows = [Row([Panel("one", draw)], 150, tight=tight)] * 4
+        assert len(laid_out(*rows, *[Text("Words")] * 6).pages) == n_pages
+
+
+def test_no_row_of_a_table_is_alone_on_a_page() -> None:
+    left = set()
+    for n in range(54, 62):  # of which 56 are on one page
+        pages = laid_out(Table(texts("name"), [[f"row {place}"] for place in range(n)], size=12.0)).pages
+        if len(pages) > 1:
+            left.add(pages[-1].extract_text().count("row "))
+    assert min(left) == 2
+
+
 def test_heads_of_columns_take_two_lines_at_most() -> None:
     for head in ("log lik., ML", "spread over people", "Pareto k > .7", "accuracy"):
         [page] = laid_out(Table([*numbers(head), *texts("x")], [["1", "y"]], size=7.0)).pages
@@ -170,3 +186,23 @@ def test_sections_are_bookmarks_and_linked_from_the_first_page() -> None:
     assert titles == ["First", "Second", "Third"]
     assert "In this report: Second 2 · Third 3" in reader.pages[0].extract_text()
     assert len(reader.pages[0]["/Annots"]) == 2  # type: ignore[arg-type]
+
+
+def test_figures_have_a_text_in_their_place() -> None:
+    cells = [Panel("", lambda ax: ax, title) for title in ("flat", "HOLMES")]
+    grid = Grid("of_models", cells, 2, 60, heads={0: "Curves"})
+    reader = laid_out(grid, Row([Panel("one", lambda ax: ax, "How many"), Panel("two", lambda ax: ax, "How sure")], 60))
+    assert set(alternatives(reader.root_object["/StructTreeRoot"])) == {"flat; HOLMES", "How many; How sure"}
+
+
+def alternatives(element: Any) -> Iterator[str]:
+    """Give the alternative texts of a tagged PDF."""
+    element = element.get_object()
+    if isinstance(element, list):
+        for each in element:
+            yield from alternatives(each)
+    elif isinstance(element, dict):
+        if "/Alt" in element:
+            yield str(element["/Alt"])
+        if "/K" in element:
+            yield from alternatives(element["/K"])

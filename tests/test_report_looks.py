@@ -6,27 +6,37 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from pypdf import PdfReader
 
 import holmes_fit as hf
+from holmes_fit.reporting.blocks import About, Break, Panel, Row, Section, Text
+from holmes_fit.reporting.engine import pdf_of
 from holmes_fit.reporting.figures.axes import natural_ticks, to_scale
 from holmes_fit.reporting.figures.data import draw_strip
 from holmes_fit.reporting.names import term_label
-from tests.report_text import by_section, overlapping, placed, text_by_section
+from holmes_fit.reporting.style import use_style
+from tests.report_text import by_section, faults, placed, text_by_section
 from tests.sample_run import Sample, make_run
 
 WIDTHS = "Width of people's posteriors, against the prior"
 
 
 # --- Looks
+SIX = ("control", "patient", "a group with quite a long name", "d", "e", "f")
+TEN = ("flat", "holmes", "rational", "alcove", "gcm", "sustain", "configural", "pearce_hall", "rescorla_wagner", "bias")
+OF_A_STUDY = "summary data behaviour stimuli test comparison parameters recovery"
+
+
 @pytest.mark.parametrize(
     ("sample", "pages"),
     [
-        (Sample(3, 12, groups=(), warned=False, records=False), "summary comparison parameters"),
+        (Sample(3, 12, groups=(), models=("flat", "holmes"), warned=False), ""),
+        (Sample(25, 40, tested=6, groups=SIX[:4], records=False), OF_A_STUDY),
         (
-            Sample(25, 12, groups=("a group with quite a long name", "b", "c", "d"), records=False),
-            "summary data behaviour comparison parameters recovery",
+            Sample(12, 90, groups=SIX, models=TEN, problems=9, tested=2, warned=False, records=False),
+            f"{OF_A_STUDY} trees",
         ),
         (
             Sample(120, 12, warned=False, records=False, names=("n" * 300, "n" * 299 + "m", "$x_1^2$ %", "🦄🦄")),
@@ -34,17 +44,44 @@ WIDTHS = "Width of people's posteriors, against the prior"
         ),
         (
             Sample(8, 12, groups=("g" * 300, "$h_1$ 100%"), names=("n" * 300, "$x_1$ %", "🦄", "a\nb")),
-            "summary data behaviour comparison parameters recovery people trees methods appendix",
+            "",
         ),
+        pytest.param(Sample(500, 24, models=("flat", "holmes"), groups=SIX), "", marks=pytest.mark.slow),
     ],
-    ids=["3 people", "25 people in 4 groups", "120 people", "odd names"],
+    ids=[
+        "3 people",
+        "25 people in 4 groups",
+        "10 models, 6 groups, 9 problems",
+        "120 people",
+        "odd names",
+        "500 people",
+    ],
 )
-def test_no_text_lies_over_another(sample: Sample, pages: str, tmp_path: Path) -> None:
+def test_no_text_lies_over_another_or_is_small_and_no_page_is_near_empty(
+    sample: Sample, pages: str, tmp_path: Path
+) -> None:
     run = make_run(tmp_path / "run", sample)
-    [path] = hf.report(run, tmp_path / "out.pdf", pages=pages.split())
-    lines = [placed(page) for page in PdfReader(path).pages]
-    assert sum(map(len, lines)) > 100
-    assert [found for shown in lines for found in overlapping(shown)] == []
+    [path] = hf.report(run, tmp_path / "out.pdf", pages=pages.split() or None)
+    shown = PdfReader(path).pages
+    assert sum(len(placed(page)) for page in shown) > 100
+    assert faults(list(shown)) == []
+
+
+def test_what_must_not_be_on_a_page_is_found(tmp_path: Path) -> None:
+    """A line alone before a page break, letters of 6 points, and two texts in one place."""
+    here = Row([Panel("both", lambda ax: _write(ax, 6.0)), Panel("none", lambda ax: ax)], 60)
+    sections = [Section("First", [Text("A line."), Break(), here]), Section("Second", [Text("The last.")])]
+    with use_style():
+        (tmp_path / "out.pdf").write_bytes(pdf_of(sections, About("A study", head="A study · 1 person")))
+    found = faults(list(PdfReader(tmp_path / "out.pdf").pages))
+    assert ("page 1, First", "near empty") in found
+    assert {what for _, what in found} == {"near empty", "6.0 pt", "below"}
+
+
+def _write(ax: Axes, size: float) -> Axes:
+    for text in ("below", "above"):
+        ax.text(0.5, 0.5, text, fontsize=size)
+    return ax
 
 
 # --- Odd runs

@@ -53,6 +53,7 @@ class Row:
     least: float
     most: float = 0.0
     left: float = 0.0  # room for labels that the first panel has at least, so that rows stand in line
+    tight: float = 0.0  # points that it may be as low as where that saves a page; not below ``least`` if 0
 
     def widths(self) -> list[tuple[Panel, float]]:
         """Return the panels, and how wide each is."""
@@ -110,6 +111,11 @@ class Column:
 
     head: str
     right: bool = False
+
+
+def columns_for(cells: int) -> int:
+    """Return how many columns leave the last row of so many cells as full as can be."""
+    return max((4, 5), key=lambda columns: ((cells - 1) % columns + 1) / columns)
 
 
 def texts(*heads: str) -> list[Column]:

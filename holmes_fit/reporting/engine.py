@@ -12,6 +12,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from itertools import count
 from pathlib import Path
@@ -29,7 +30,7 @@ from holmes_fit.reporting.text import printable, shortened
 
 TEMPLATE = Path(__file__).with_name("report.typ")
 FACES = ("DejaVuSans.ttf", "DejaVuSans-Bold.ttf")
-BOTTOM = 785.89  # of a page, in points, as in report.typ
+TOP, BOTTOM = 60.0, 785.89  # of a page, in points, as in report.typ
 SLACK = 5.0  # of a page, for what is rounded, and for what hangs below a last line
 
 # Pages have a grid of their own, which a layout engine would draw twice. Letters that are not fitted to pixels are as
@@ -46,21 +47,32 @@ RC: dict[Any, Any] = {
 
 def pdf_of(sections: Sequence[Section], about: About, when: datetime | None = None) -> bytes:
     """Return a PDF; ``when`` is its date, which has none otherwise. To be called within ``use_style``."""
-    every = [block for section in sections for block in section.blocks]
-    document = {**_about(about), "dated": when is not None, "sections": list(_sections(sections))}
+    document = {**_about(about), "dated": when is not None}
     stamp = int(when.timestamp()) if when is not None else 0
     with tempfile.TemporaryDirectory() as name, mpl.rc_context(RC):
         root = Path(name)
         main, content = root / TEMPLATE.name, root / "document.json"
         shutil.copy(TEMPLATE, main)
         fonts = _fonts(root / "fonts")
-        content.write_text(json.dumps({**document, "final": False, "heights": {}}), encoding="utf-8")
-        marks = json.loads(typst.Compiler(main, root=root, font_paths=fonts).query("<mark>", field="value"))
+
+        def seen(sections: Sequence[Section]) -> list[dict[str, Any]]:
+            first = {**document, "sections": list(_sections(sections)), "final": False, "heights": {}}
+            content.write_text(json.dumps(first), encoding="utf-8")
+            found: list[dict[str, Any]] = json.loads(
+                typst.Compiler(main, root=root, font_paths=fonts).query("<mark>", field="value")
+            )
+            return found
+
+        marks = seen(sections)
+        if (tightened := _tightened(sections, marks)) != sections:
+            sections, marks = tightened, seen(tightened)
+        every = [block for section in sections for block in section.blocks]
         heights = _heights(every, marks)
         for n, block in enumerate(every):
             for part, figure in _figures(block, heights.get(n, 0.0)):
                 figure.savefig(root / f"{n}-{part}.svg", format="svg", metadata={"Date": None})
-        content.write_text(json.dumps({**document, "final": True, "heights": heights}), encoding="utf-8")
+        document |= {"sections": list(_sections(sections)), "final": True, "heights": heights}
+        content.write_text(json.dumps(document), encoding="utf-8")
         # Another compiler, as the first one keeps the files that it has read.
         pdf = typst.Compiler(main, root=root, font_paths=fonts).compile(format="pdf", timestamp=stamp)
     assert isinstance(pdf, bytes)
@@ -111,9 +123,13 @@ def _as_json(block: Block) -> dict[str, object]:
             shares, alt = [panel.share for panel in panels], "; ".join(word["title"] for word in words)
             return {"kind": "row", "panels": words, "shares": shares, "least": least, "alt": alt}
         case Grid():
-            above = [printable(head) for head, _ in block.parts(block.columns)]
+            parts = list(block.parts(block.columns))
+            above = [printable(head) for head, _ in parts]
+            titles = ("; ".join(cell.title for cell in cells if cell.title) for _, cells in parts)
+            alts = [printable(title or block.name.replace("_", " ")) for title in titles]
             key = 0.0 if block.key is None else block.key.height
-            return {"kind": "grid", "heads": above, "least": block.least, "gap": block.gap, "key": key}
+            grid = {"kind": "grid", "heads": above, "alts": alts}
+            return {**grid, "least": block.least, "gap": block.gap, "key": key}
         case blocks.Picture(_, height, caption):
             return {"kind": "picture", "least": height, "caption": printable(caption)}
         case blocks.Break():
@@ -123,17 +139,42 @@ def _as_json(block: Block) -> dict[str, object]:
 # --- Heights
 
 
+def _tightened(sections: Sequence[Section], marks: Sequence[Mapping[str, Any]]) -> list[Section]:
+    """Return sections with lower rows where one would go on for a few lines on a page of its own."""
+    ends, number, found = _ends(marks), count(), []
+    pages = {int(mark["n"]): int(mark["page"]) for mark in marks if mark["kind"] != "begin"}
+    for place, section in enumerate(sections):
+        numbered = {next(number): block for block in section.blocks}
+        contents = [] if place else [-1]  # which stand below the first section
+        last = max((pages[n] for n in [*numbered, *contents] if n in pages), default=0)
+        lack = ends.get(last, 0.0) - TOP - max(0.0, BOTTOM - ends.get(last - 1, BOTTOM)) + 2 * SLACK
+        rows = {n: block for n, block in numbered.items() if isinstance(block, Row) and block.tight}
+        rows = {n: row for n, row in rows.items() if pages.get(n) == last - 1}
+        gain = sum(row.least - row.tight for row in rows.values())
+        part = lack / gain if 0 < lack <= gain else 0.0
+        lower = {n: replace(row, least=row.least - part * (row.least - row.tight)) for n, row in rows.items()}
+        found.append(replace(section, blocks=[*{**numbered, **lower}.values()]) if part else section)
+    return found
+
+
+def _ends(marks: Sequence[Mapping[str, Any]]) -> dict[int, float]:
+    """Return how far down each page is filled."""
+    ends: dict[int, float] = {}
+    for mark in marks:
+        if mark["kind"] != "begin":
+            ends[int(mark["page"])] = max(ends.get(int(mark["page"]), 0.0), float(mark["y"]))
+    return ends
+
+
 def _heights(every: Sequence[Block], marks: Sequence[Mapping[str, Any]]) -> dict[int, float]:
     """Return how high rows and cells become: what is left of a page is theirs, in equal parts, up to their most."""
-    ends: dict[int, float] = {}
-    begun: dict[int, int] = {}
+    ends, begun = _ends(marks), dict[int, int]()
     units: dict[int, list[int]] = {}  # blocks that can grow by page, once for each row of cells
     for mark in marks:
         page, n = int(mark["page"]), int(mark["n"])
         if mark["kind"] == "begin":
             begun[n] = page
             continue
-        ends[page] = max(ends.get(page, 0.0), float(mark["y"]))
         block = every[n] if n >= 0 else None
         if mark["kind"] == "end" and isinstance(block, blocks.Table | blocks.Text | blocks.Warnings):
             ends.update(dict.fromkeys(range(begun[n], page), BOTTOM))  # it goes on on the next page

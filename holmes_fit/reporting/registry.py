@@ -13,12 +13,27 @@ from holmes_fit.reporting.sections.methods import METHODS
 from holmes_fit.reporting.sections.parameters import PARAMETERS
 from holmes_fit.reporting.sections.people import PEOPLE
 from holmes_fit.reporting.sections.recovery import RECOVERY
+from holmes_fit.reporting.sections.stimuli import STIMULI
 from holmes_fit.reporting.sections.summary import SUMMARY
 from holmes_fit.reporting.sections.trees import TREES
+from holmes_fit.reporting.sections.untaught import TEST
 
 PAGES: dict[str, Page] = {
     page.name: page
-    for page in (SUMMARY, DATA, BEHAVIOUR, COMPARISON, PARAMETERS, RECOVERY, PEOPLE, TREES, METHODS, APPENDIX)
+    for page in (
+        SUMMARY,
+        DATA,
+        BEHAVIOUR,
+        STIMULI,
+        TEST,
+        COMPARISON,
+        PARAMETERS,
+        RECOVERY,
+        PEOPLE,
+        TREES,
+        METHODS,
+        APPENDIX,
+    )
 }
 
 

@@ -45,8 +45,8 @@ def report(
     by
         A covariate, such as ``"group"``: one PDF for each of its values, ``cohort_patient.pdf`` and so on.
     pages
-        The pages, some of ``summary``, ``data``, ``behaviour``, ``comparison``, ``parameters``, ``recovery``,
-        ``people``, ``trees``, ``methods`` and ``appendix``; those of the preset by default.
+        The pages, some of ``summary``, ``data``, ``behaviour``, ``stimuli``, ``test``, ``comparison``, ``parameters``,
+        ``recovery``, ``people``, ``trees``, ``methods`` and ``appendix``; those of the preset by default.
     preset
         What goes into the report: the name of a shipped preset, the path of a TOML file, or settings.
     figures

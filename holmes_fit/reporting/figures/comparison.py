@@ -20,6 +20,7 @@ from holmes_fit.reporting.text import shortened, signed, width_of
 PAGE = 440.0  # points that the axes of a figure as wide as the page have, about
 NAME = 8.5  # points, of a model within its colour
 POINTS = 72  # of an inch
+GROUP_NAME = 45.0  # points, of a group beside its models
 GROUP_GAP = 0.6  # between groups, in lines
 STRONG = 3.0  # nats: odds of 20 to 1
 GROUND = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}  # of letters that may lie on a line
@@ -33,7 +34,7 @@ def draw_probabilities(
     group_of: Mapping[str, str],
     words: Words,
     groups: Sequence[str] = (),
-    counted: bool = True,
+    named: bool = True,
 ) -> Axes:
     """Draw each person's probabilities of the models as a bar from 0 to 1, with the group's colour above it."""
     wide = table.pivot_table(index="subject", columns="model", values="probability").reindex(list(order))
@@ -53,10 +54,11 @@ def draw_probabilities(
     ax.set_yticks([0, 0.5, 1], ["0", ".5", "1"])
     axes.reference(ax, 0.5, color="white", linewidth=0.8, zorder=3)
     ax.spines[["left", "bottom"]].set_visible(False)
+    if named:
+        return axes.people_axis(ax, list(order), PAGE)
     ax.set_xlim(-0.7, len(order) - 0.3)
     ax.set_xticks([])
-    if counted:
-        ax.set_xlabel(f"{len(order)} people")
+    ax.set_xlabel(f"{len(order)} people")
     return ax
 
 
@@ -132,7 +134,7 @@ def draw_frequencies(
             told = f"{share(row['mean'])}{f' {words.label(model)}' if place == 0 else ''}"
             axes.beside(ax, told, 1.0, y, color)
         middles.append((first + max(first, y)) / 2)
-        ticks.append(shortened(name, LABEL, 70))
+        ticks.append(shortened(name, LABEL, GROUP_NAME))
     ax.set_yticks(middles, ticks, parse_math=False)
     ax.set_ylim(y + 0.7, -0.7)
     ax.tick_params(axis="y", length=0)
@@ -150,13 +152,16 @@ def draw_exceedance(ax: Axes, comparison: pd.DataFrame, words: Words, draws: flo
     for place, row in enumerate(rows):
         color, value = words.color(row["model"]), float(row["protected_exceedance"])
         ax.barh(place, value, 0.56, color=color)
-        ax.plot(row["exceedance"], place, "D", markersize=5, markerfacecolor="white", markeredgecolor=INK)
+        ax.plot(
+            row["exceedance"], place, "D", markersize=5, markerfacecolor="white", markeredgecolor=INK, clip_on=False
+        )
         near = max(value, float(np.nan_to_num(row["exceedance"], nan=0.0)))
         at, shade, away = (near, color, 7) if near < 0.72 else (0.03, "white", 0)
         style: dict[str, Any] = {"xytext": (away, 0), "fontsize": 8, "weight": "bold"}
         axes.beside(ax, probability(value, draws), at, place, shade, **style)
     axes.named_rows(ax, [words.label(row["model"]) for row in rows], -0.6, 0.6)
-    ax.set_xlim(0, 1.02)
+    ax.set_xlim(-0.05, 1.05)  # with room for whole diamonds
+    ax.set_xticks([0, 0.5, 1])
     axes.reference(ax, 0.95, axis="x", linestyle=(0, (4, 3)), zorder=2)
     ax.set_xlabel("probability")
     return ax
@@ -165,10 +170,12 @@ def draw_exceedance(ax: Axes, comparison: pd.DataFrame, words: Words, draws: flo
 def draw_differences_of_models(ax: Axes, comparison: pd.DataFrame, column: str, error: str, words: Words) -> Axes:
     """Draw how far each model is from the best, in nats, with its standard error.
 
-    A model that is much worse than all others would press these together; it is an arrow at the edge.
+    Baselines, and a model that is much worse than all others, would press these together: they are arrows at the edge.
     """
     table = comparison.dropna(subset=[column])
-    edge, rows = _edge(table[column].to_numpy(dtype=np.float64)), table.to_dict("records")
+    is_baseline = table["model"].map(words.is_baseline).to_numpy(dtype=bool)
+    values = table[column].to_numpy(dtype=np.float64)
+    edge, rows = _edge(values[~is_baseline] if (~is_baseline).sum() > 1 else values), table.to_dict("records")
     for place, row in enumerate(rows):
         color, value = words.color(row["model"]), float(row[column])
         spread = float(np.nan_to_num(row.get(error, 0.0), nan=0.0))
@@ -188,11 +195,23 @@ def draw_differences_of_models(ax: Axes, comparison: pd.DataFrame, column: str, 
 
 
 def _edge(values: Array) -> float:
-    """Return the lowest difference that is drawn where it is: all of them, unless one lies far below several others."""
-    if len(values) < 3:
-        return -np.inf
-    lowest, next_lowest, *_ = sorted(values)
-    return 1.8 * min(next_lowest, -1.0) if lowest < 4 * min(next_lowest, -1.0) else -np.inf
+    """Return the lowest difference that is drawn where it is: below all, unless one lies far below several others."""
+    lowest, *others = sorted(values)
+    far = len(others) > 1 and lowest < 4 * min(others[0], -1.0)
+    return 1.8 * min(others[0] if far else lowest, -1.0)
+
+
+def draw_families(ax: Axes, table: pd.DataFrame, labels: Mapping[str, str]) -> Axes:
+    """Draw the share of people whom each family of models describes, with 95% intervals, and which models it has."""
+    for place, row in enumerate(table.to_dict("records")):
+        ax.hlines(place, row["lower"], row["upper"], color=INK, linewidth=1.6)
+        ax.plot(row["mean"], place, "o", color=INK, markersize=6, markeredgecolor="white", markeredgewidth=1)
+        told = f"{share(row['mean'])}  {shortened(labels[str(row['family'])], LABEL, 200)}"
+        axes.beside(ax, told, 1.0, place, INK, parse_math=False)
+    axes.named_rows(ax, [shortened(name, LABEL, 90) for name in table["family"]])
+    ax.set_xlim(0, 1)
+    ax.set_xlabel("share of people")
+    return axes.percent_axis(ax, "x")
 
 
 def draw_group_differences(ax: Axes, rows: pd.DataFrame, color: str, draws: float = np.inf) -> Axes:

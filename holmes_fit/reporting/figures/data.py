@@ -6,15 +6,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 
 from holmes_fit.reporting.figures.axes import end_labels, jitter, percent_axis, reference
+from holmes_fit.reporting.figures.layout import size_of
 from holmes_fit.reporting.names import color_of, group_marker
 from holmes_fit.reporting.run_data import EVERYONE
 from holmes_fit.reporting.scores import half_interval
 from holmes_fit.reporting.style import INK
 from holmes_fit.reporting.text import printable, shortened, width_of
 
-MOST_NUMBERS = 16  # side by side at the foot of a curve
+NARROW = 150.0  # points of axes without room for words beside the line at chance
 STRIP = 115.0  # points across, where three of them stand side by side
 TURNED = 44.0  # points of a name that stands aslant
 
@@ -39,7 +41,9 @@ def draw_learning_curves(ax: Axes, curve: pd.DataFrame, groups: Sequence[str]) -
     ax.set_ylim(max(0.0, low - 0.03), min(1.02, high + 0.03))
     reference(ax, 0.5, linestyle=(0, (4, 3)))
     ax.set_xlim(0, float(curve["x"].max()) + 0.5)
-    ax.annotate("chance", (0, 0.5), xytext=(5, -2), textcoords="offset points", va="top", fontsize=7, color="#8a8a8a")
+    word = "chance" if size_of(ax)[0] > NARROW else ""
+    ax.annotate(word, (0, 0.5), xytext=(5, -2), textcoords="offset points", va="top", fontsize=7, color="#8a8a8a")
+    ax.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10], integer=True))
     ax.set_xlabel(str(curve["by"].iloc[0]))
     percent_axis(ax)
     return end_labels(ax, ends)
@@ -77,7 +81,8 @@ def draw_predictive(ax: Axes, rows: pd.DataFrame, color: str, limits: tuple[floa
 def _numbers_at_foot(ax: Axes, own: pd.DataFrame, place: int, color: str) -> None:
     """Write under the points of a curve how many learners are left there."""
     foot, text = (0, 2 + 8 * place), dict[str, Any](ha="center", fontsize=7)
-    for at in own[:: -(-len(own) // MOST_NUMBERS)].to_dict("records"):
+    room = 0.85 * size_of(ax)[0] / (width_of(str(own["n_learners"].max()), 7) + 4)  # labels make the axes narrower
+    for at in own[:: -(-len(own) // max(1, int(room)))].to_dict("records"):
         where: dict[str, Any] = {"xy": (at["x"], 0), "xycoords": ("data", "axes fraction")}
         ax.annotate(str(at["n_learners"]), **where, xytext=foot, textcoords="offset points", color=color, **text)
 

@@ -186,8 +186,9 @@ def _draw_node(ax: Axes, x: float, y: float, placed: _Placed) -> None:
     else:
         color = OUTCOME_SCALE(node.outcome_rate) if np.isfinite(node.outcome_rate) else NO_RATE
         ax.plot(x, y, "o", markersize=2 * radius, color=color, markeredgecolor=INK, markeredgewidth=0.6, zorder=2)
-        if radius >= ROOMY and np.isfinite(node.outcome_rate):
-            ax.text(x, y, share(node.outcome_rate), fontsize=SIZE, ha="center", va="center_baseline")
+        rate = share(node.outcome_rate)
+        if radius >= ROOMY and np.isfinite(node.outcome_rate) and width_of(rate, SIZE) < 2 * radius:
+            ax.text(x, y, rate, fontsize=SIZE, ha="center", va="center_baseline")
     style: dict[str, Any] = {"fontsize": SIZE, "linespacing": 1.1, "parse_math": False, "clip_on": False}
     style["color"] = INK if node is not None else "#666666"
     text = "\n".join(placed.lines)

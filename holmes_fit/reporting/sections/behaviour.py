@@ -6,7 +6,7 @@ from functools import partial
 import pandas as pd
 
 from holmes_fit._support.numbers import MISSING, share
-from holmes_fit.reporting.blocks import Block, Grid, Panel, Table, Text, numbers, texts
+from holmes_fit.reporting.blocks import Block, Grid, Panel, Table, Text, columns_for, numbers, texts
 from holmes_fit.reporting.figures.data import draw_predictive
 from holmes_fit.reporting.page import Page, needing
 from holmes_fit.reporting.run_data import EVERYONE, CohortData
@@ -23,9 +23,9 @@ WORDS = (
     "Dark points are people. Coloured lines are cohorts simulated from each person's posterior, with the trials that "
     "the person saw; bands hold 95% of them. A ring marks a point outside of its band."
 )
-MOST_COLUMNS = 4
 HEIGHT, HIGHEST, PADS, GAP = 90.0, 150.0, (30.0, 17.0, 2.0, 14.0), 10.0  # of a cell, in points
 MOST_CONDITIONS = 12
+MOST_MODELS = 5  # side by side in a table; more stand below each other
 LEAST_INSIDE = 0.8  # of the parts in the band, for a curve to be reproduced
 
 
@@ -113,7 +113,7 @@ def _grid(
         for (label, model), rows in cells.items()
         if len(rows)
     ]
-    columns = min(MOST_COLUMNS, max(2, len(panels)))
+    columns = min(columns_for(len(panels)), max(2, len(panels)))
     return Grid(name, panels, columns, HEIGHT, most, PADS, GAP, heads={0: title}, table=table)
 
 
@@ -151,15 +151,23 @@ def _summary_table(data: CohortData) -> Iterator[Block]:
         for row in summary[main & summary["group"].isin(groups)].to_dict("records")
     }
     models = [name for name in data.model_names if any(name == model for _, _, model in cells)]
-    rows = [
-        [words, brief(group), *(cells.get((measure, group, model), MISSING) for model in models)]
-        for measure, (_, words) in MEASURES.items()
+    whose = [
+        (measure, group)
+        for measure in MEASURES
         for group in groups
-        if any((measure, group, model) in cells for model in models)
+        if any((measure, group, m) in cells for m in models)
     ]
+    named, labels = [(MEASURES[measure][1], brief(group)) for measure, group in whose], [*map(data.words.label, models)]
+    rows = [[cells.get((*of, model), MISSING) for model in models] for of in whose]
     finer = " by condition" if _has_conditions(data) else ""
     yield Text(f"Root mean square difference{finer} (share of parts in the band)", "heading")
-    yield Table([*texts("answers that", "group"), *numbers(*map(data.words.label, models))], rows)
+    if len(models) <= MOST_MODELS:
+        together = [[*of, *row] for of, row in zip(named, rows, strict=True)]
+        yield Table([*texts("answers that", "group"), *numbers(*labels)], together)
+    else:
+        together = [[label, *row] for label, *row in zip(labels, *rows, strict=True)]
+        heads = [f"{measure}, {group}" for measure, group in named]
+        yield Table([*texts("model"), *numbers(*heads)], together)
 
 
 LACKING = "There are no simulated cohorts to set beside people: run holmes-fit compare RUN."

@@ -14,12 +14,15 @@ from holmes_fit.reporting.figures.axes import people_axis_height
 from holmes_fit.reporting.page import Page
 from holmes_fit.reporting.run_data import EVERYONE, CohortData
 from holmes_fit.reporting.sections import conditions
+from holmes_fit.reporting.sections.rivals import families, needs
 from holmes_fit.reporting.text import brief, fixed, people, sentence, signed, whole
 from holmes_fit.reporting.warnings import warned
 
 SURE, FAVOURED = 0.95, 0.75  # protected exceedance probability
 HALF = 0.5
 MOST_SMALL_ROWS = 6  # shares of people in a small figure
+OPPOSITE = {"holmes": "flat", "flat": "holmes"}
+MOST_IN_GROUPS = 4  # models whose shares are shown group by group
 N_PRIOR_WIDTHS = 3  # half as wide, as in the fit, twice as wide
 SUMS = (
     "Sums over people ± Monte Carlo errors. Share: frequency in the mixture; likeliest for: people, by posterior "
@@ -53,8 +56,9 @@ def _blocks(data: CohortData) -> Iterator[Block]:
     yield warned(data, "mixture", "noise", "failures")
     if len(models) > 1:
         names = people_axis_height(_in_order(data), drawing.PAGE)
-        yield Row([probabilities_panel(data)], 58, 90)
-        yield Row([_evidence_panel(data)], 56 + names, 90 + names)
+        yield Row([probabilities_panel(data)], 58 + names, 90 + names)
+        for panel in _evidence_panels(data):
+            yield Row([panel], 56 + names, 90 + names)
     else:
         yield Text(f"Only {data.words.label(models[0])} was in the mixture, so there is nothing to weigh it against.")
     if beside := [*_panels_of_models(data)]:
@@ -63,6 +67,8 @@ def _blocks(data: CohortData) -> Iterator[Block]:
     yield from _between_groups(data)
     if data.has("comparison"):
         yield from _table(data)
+    yield from families(data)
+    yield from needs(data, models[-1])
 
 
 def probabilities_panel(data: CohortData, name: str = "comparison_people", small: bool = False) -> Panel:
@@ -71,33 +77,45 @@ def probabilities_panel(data: CohortData, name: str = "comparison_people", small
     draw = partial(drawing.draw_probabilities, table=table, models=models, order=_in_order(data), words=data.words)
     return Panel(
         name,
-        partial(draw, group_of=data.group_of, groups=groups, counted=small),
+        partial(draw, group_of=data.group_of, groups=groups, named=not small),
         "Which model describes whom" if small else "Which model describes whom: each person's probabilities",
         "Each bar is a person; the white line is at even odds." if small else "",
         table=table,
     )
 
 
-def _evidence_panel(data: CohortData) -> Panel:
-    """Return the panel that sets the leading model beside another: flat against HOLMES, if both are there."""
-    table, words, (*others, lead) = data["model_probabilities"], data.words, mixed_models(data)
+def _evidence_panels(data: CohortData) -> Iterator[Panel]:
+    """Set the leading model beside another, flat beside HOLMES if it is one of them; these two in any case."""
+    table, (*others, lead) = data["model_probabilities"], mixed_models(data)
     sums = table.groupby("model")["log_evidence"].sum().drop(lead)
-    rival = {"holmes": "flat", "flat": "holmes"}.get(lead)
+    rival = OPPOSITE.get(lead)
     rival = rival if rival in others else str(sums.idxmax())
-    draw = partial(drawing.draw_evidence_differences, table=table, above=lead, below=rival, words=words)
+    yield _evidence_panel(data, "comparison_evidence", lead, rival)
+    if lead not in OPPOSITE and set(OPPOSITE) <= set(others):
+        yield _evidence_panel(data, "comparison_flat_or_holmes", "holmes", "flat")
+
+
+def _evidence_panel(data: CohortData, name: str, above: str, below: str) -> Panel:
+    table, words = data["model_probabilities"], data.words
+    draw = partial(drawing.draw_evidence_differences, table=table, above=above, below=below, words=words)
     return Panel(
-        "comparison_evidence",
+        name,
         partial(draw, order=_in_order(data)),
-        f"Evidence of each person's choices for {words.label(lead)} over {words.label(rival)}, in nats",
+        f"Evidence of each person's choices for {words.label(above)} over {words.label(below)}, in nats",
         "The same people in the same order as above. Lines: Monte Carlo errors. Grey band: odds below 20 to 1.",
         table=table,
     )
 
 
 def _models_in_groups(data: CohortData) -> list[str]:
-    """Return the models whose shares are shown group by group: baselines are in the way, unless one is ahead."""
+    """Return the models whose shares are shown group by group: baselines are in the way, unless one is ahead.
+
+    Where these are many, too, it is the leading one, flat and HOLMES.
+    """
     models = mixed_models(data)[::-1]
-    return [name for name in models if not data.words.is_baseline(name) or name == data.lead_model]
+    shown = [name for name in models if not data.words.is_baseline(name) or name == data.lead_model]
+    few = [name for name in shown if name in OPPOSITE or name == data.lead_model]
+    return shown if len(shown) <= MOST_IN_GROUPS else few
 
 
 def _frequency_rows(data: CohortData) -> int:

@@ -1,12 +1,12 @@
 """The page on data: who took part, what they answered, who was left out and why."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import pandas as pd
 
 from holmes_fit._support.numbers import listed, share
-from holmes_fit.reporting.blocks import Block, Panel, Row, Table, Text, numbers, texts
+from holmes_fit.reporting.blocks import Block, Grid, Pads, Panel, Row, Table, Text, columns_for, numbers, texts
 from holmes_fit.reporting.figures.data import draw_learning_curves, draw_strip
 from holmes_fit.reporting.learning import change, curves_within, learning_curve
 from holmes_fit.reporting.page import Page, needing
@@ -17,6 +17,8 @@ from holmes_fit.reporting.warnings import warned
 from holmes_fit.trials.cohorts import ROWS_LEFT_OUT
 from holmes_fit.trials.curves import BLOCK
 
+MOST_LINES = 4  # of groups or conditions in one figure; more are side by side
+PADS: Pads = (26.0, 26.0, 2.0, 14.0)  # of their cells, in points
 MOST_EXCLUSIONS = 20  # on this page; the appendix has all
 EXCLUSION = ("subject", "rule", "seen", "allowed", "consequence")
 
@@ -26,10 +28,13 @@ def _blocks(data: CohortData) -> Iterator[Block]:
     yield Text(_finding(persons, change(data)), "finding")
     yield Text(_words(data, persons))
     yield warned(data, "failures", "answers")
-    yield Row([learning_panel(data)], 120, 190)
-    for panel in _within_panels(data):
-        yield Row([panel], 120, 190)
-    yield Row([*_strips(data, persons)], 105, 160)
+    learning = learning_panel(data)
+    if len(data.groups) > MOST_LINES and learning.table is not None:
+        yield _side_by_side(learning.name, f"{learning.title}, by group", learning.table, data.groups)
+    else:
+        yield Row([learning], 120, 190, tight=90)
+    yield from _within(data)
+    yield Row([*_strips(data, persons)], 105, 160, tight=85)
     yield _group_table(data, persons)
     if data.has("exclusions"):
         yield Text("Taken out by the rules of the protocol", "heading")
@@ -38,13 +43,24 @@ def _blocks(data: CohortData) -> Iterator[Block]:
             yield Text(f"And {n_more} more, in the appendix.", "note")
 
 
-def _within_panels(data: CohortData) -> Iterator[Panel]:
+def _within(data: CohortData) -> Iterator[Row | Grid]:
     """Give the curves of conditions and phases, and of the columns that the protocol names for it."""
     for name, curve in curves_within(data):
-        file = "".join(letter if letter.isascii() and letter.isalnum() else "_" for letter in name)
-        draw = partial(draw_learning_curves, curve=curve, groups=tuple(curve["group"].unique()))
-        title = f"The same by {brief(name)}"
-        yield Panel(f"data_curves_by_{file}", draw, title, _caption(curve, "means over people"), table=curve)
+        file = "data_curves_by_" + "".join(each if each.isascii() and each.isalnum() else "_" for each in name)
+        levels, title = tuple(curve["group"].unique()), f"The same by {brief(name)}"
+        if len(levels) > MOST_LINES:
+            yield _side_by_side(file, title, curve, levels)
+        else:
+            draw = partial(draw_learning_curves, curve=curve, groups=levels)
+            panel = Panel(file, draw, title, _caption(curve, "means over people"), table=curve)
+            yield Row([panel], 120, 190, tight=90)
+
+
+def _side_by_side(name: str, title: str, curve: pd.DataFrame, levels: Sequence[str]) -> Grid:
+    """Return a cell for each level, where their lines would hide each other in one figure."""
+    of = {level: curve[curve["group"] == level].assign(group=EVERYONE) for level in levels}
+    cells = [Panel("", partial(draw_learning_curves, curve=own, groups=()), level) for level, own in of.items()]
+    return Grid(name, cells, columns_for(len(cells)), 90, 120, PADS, 8.0, heads={0: title}, table=curve)
 
 
 def learning_panel(data: CohortData, name: str = "data_learning_curves") -> Panel:

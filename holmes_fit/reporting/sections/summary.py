@@ -35,7 +35,7 @@ def _blocks(data: CohortData) -> Iterator[Block]:
     yield warned(data, "label", "failures", "noise", "pooling", "mixture", "recovery")
     panels = [replace(panel, share=1.0) for panel in islice(_panels(data), FIGURES)]
     for start in range(0, len(panels), 2):
-        yield Row(panels[start : start + 2], 100, 160)
+        yield Row(panels[start : start + 2], 100, 160, tight=80)
 
 
 def headlines(data: CohortData) -> list[str]:

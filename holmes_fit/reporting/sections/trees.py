@@ -13,10 +13,10 @@ from holmes_fit.reporting.figures.tree_nodes import LEAST_SHARE, Node
 from holmes_fit.reporting.figures.trees import draw_tree, draw_tree_key, fitting_root, height_of, width_of_tree
 from holmes_fit.reporting.page import Page, needing
 from holmes_fit.reporting.run_data import CohortData
+from holmes_fit.reporting.sections.problems import N_COLUMNS, problems_of
 from holmes_fit.reporting.text import count, fixed, printable, shortened, wrapped
 
 PREFERRED = "holmes"
-N_COLUMNS = 10  # of trees.csv before the cues
 TELLING = 0.1  # share of the trials that a node needs to be spoken of
 KEY = 20.0  # points, as all below
 SLACK = 4.0  # beside a tree
@@ -87,8 +87,10 @@ def _blocks(data: CohortData) -> Iterator[Block]:
     yield Text(_finding(trees, data.words.label(model)), "finding")
     yield Text(f"{TREE if trees['level'].max() > 0 else ROW}{CUES}")
     yield Row([Panel("tree_key", draw_tree_key, height=KEY)], KEY)
-    drawn = [_tree(data, learner, place) for place, learner in enumerate(chosen_learners(data, model), start=1)]
+    learners = chosen_learners(data, model)
+    drawn = [_tree(data, learner, place) for place, learner in enumerate(learners, start=1)]
     yield from (Row(row, max(panel.height for panel in row)) for row in in_rows(drawn))
+    yield from problems_of(data, model, learners[len(learners) // 2].subject)
 
 
 def _tree(data: CohortData, learner: Learner, place: int) -> Panel:
