@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from holmes_fit._support.errors import InputError
@@ -389,6 +389,7 @@ SLOW = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 @given(
     value=st.lists(st.dictionaries(st.sampled_from(KEYS), VALUES, max_size=6), max_size=4), kind=st.sampled_from(KINDS)
 )
+@example(value=[{"sender": "x", "subject": ""}, {"sender_id": "y"}], kind="labjs")  # nobody, who answered nothing
 def test_any_json(value: object, kind: str, tmp_path: Path) -> None:
     path = tmp_path / "any.json"
     path.write_text(json.dumps(value), encoding="utf-8")

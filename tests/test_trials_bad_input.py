@@ -120,8 +120,7 @@ def test_all_problems_of_all_files_come_at_once(tmp_path: Path) -> None:
         read_cohort(folder, read_protocol(PROTOCOL))
     text = str(caught.value).replace(f"{folder}{os.sep}", "")
     for part in (
-        "a.csv, row 2, column color: saw 'rot'",
-        "a.csv, row 5, column color: saw 'rot'",
+        "a.csv, row 2, column color; a.csv, row 5, column color: saw 'rot'",
         "c.csv, header: saw no column 'choice'",
         "Did you mean 'choise'?",
         "e.csv: saw an empty file",

@@ -98,7 +98,7 @@ def with_what_was_said(trials: pd.DataFrame, sheet: Sheet, form: Format, finding
         return trials
     others = sheet.table.drop(index=trials.index)
     carried = []
-    for name in [name for name in names_of(others) if re.match(form.of_people, name)]:
+    for name in [name for name in names_of(others.drop(columns="subject")) if re.match(form.of_people, name)]:
         if (trials[name] != "").any():
             continue
         said = others.loc[others[name] != "", ["subject", name]].drop_duplicates().set_index("subject")[name]
