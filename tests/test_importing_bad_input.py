@@ -283,10 +283,7 @@ def test_workbooks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         pd.DataFrame({"a": []}).to_excel(book, sheet_name="three", index=False)
         pd.DataFrame([[1, 2, 3]]).to_excel(book, sheet_name="four", index=False, header=False, startrow=1)
         book.sheets["four"]["A1"] = "a"
-    assert (
-        "4 sheets with content: one, two, three, four; allowed: one sheet. Name it by the argument sheet."
-        in refused(path)[0]
-    )
+    assert "2 sheets with content: two, four; allowed: one sheet. Name it by the argument sheet." in refused(path)[0]
     assert "header: saw 'a'; allowed: each column name once" in refused(path, sheet="two")[0]
     assert "a header without rows" in refused(path, sheet="three")[0]
     assert "row 2: saw 3 cells; allowed: 1 cells" in refused(path, sheet="four")[0]

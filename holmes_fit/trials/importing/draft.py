@@ -132,7 +132,7 @@ def _guessed(guesses: Guesses) -> list[str]:
     trial, has_gaps = _trial(guesses, learner)
     _set_stretches_apart(guesses, joint([subject] if subject else [], guesses.rows))
     rating = rating_of(guesses)
-    choice = None if rating else joined(guesses, "choice") or two_valued(guesses, "choice")
+    choice = None if rating else _joined_answers(guesses) or two_valued(guesses, "choice")
     right = None if rating else joined(guesses, "correct") or right_of(guesses)
     outcome = shown_answer(guesses, choice) or two_valued(guesses, "outcome", choice, right)
     correct = correct_of(guesses, outcome, right)
@@ -154,6 +154,14 @@ def _guessed(guesses: Guesses) -> list[str]:
         coding_of("feedback", feedback, zero_and_one(feedback.values)) if feedback and len(feedback.values) == 2 else []
     )
     return [*lines, "", "[features]", *features(guesses, learner, choice or rating, restart), *_exclusions(guesses)]
+
+
+def _joined_answers(guesses: Guesses) -> Column | None:
+    column = joined(guesses, "choice")
+    if column:
+        keys = listed(guesses.made[column.name].of or ())
+        guesses.take("choice", column, f"in each row no more than one of {keys} is filled")
+    return column
 
 
 def _subject(guesses: Guesses) -> Column | None:

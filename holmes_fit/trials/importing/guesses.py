@@ -21,12 +21,13 @@ if TYPE_CHECKING:
 # What labs call their columns, in small letters and without signs, the likeliest name first.
 NAMES = """
 subject: subject participant participantid subjectid subid subj sub ppt ppid pid id person patient user respondent
-subject: responseid observer child code
+subject: responseid observer child sbj vp vpn versuchsperson proband code
 trial: trial trialnumber trialnr trialnum trialno trialn trialindex t trialorder order index
 problem: problem problemid problemnumber problemnr game gameid puzzle
-stretch: block blocknumber blocknr run session phase stage part day miniblock epoch
+stretch: block blocknumber blocknr blockname blockid run session phase stage part day miniblock epoch
 choice: choice choices response resp keyrespkeys keys key keypress buttonpressed action decision prediction guess
 choice: chosen button answer forecast judgment judgement expectancy expectation rating
+choice: likelihood probability
 outcome: outcome solution correctresponse correctanswer corrans correctkey correctchoice truth target category label
 outcome: answer reward
 correct: correct accuracy acc iscorrect keyrespcorr corr hit

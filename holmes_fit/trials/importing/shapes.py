@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from holmes_fit.trials.files import Reading
 from holmes_fit.trials.importing.guesses import ROLES, Column, Guesses, bare_name, joint
-from holmes_fit.trials.importing.sheets import free_name, listed
+from holmes_fit.trials.importing.sheets import free_name
 from holmes_fit.trials.protocols.layout import NewColumn
 from holmes_fit.trials.rearranging import made_long
 from holmes_fit.trials.text_tables import TextTable
@@ -80,7 +80,7 @@ def joined(guesses: Guesses, role: str) -> Column | None:
     guesses.used |= {column.name for column in parts}
     guesses.columns[made.name] = made
     guesses.made[made.name] = NewColumn(of=tuple(column.name for column in parts))
-    return guesses.take(role, made, f"in no row more than one of {listed(column.name for column in parts)} is filled")
+    return made
 
 
 def parts_of(column: Column, taken: Iterable[str]) -> dict[NewColumn, Column]:

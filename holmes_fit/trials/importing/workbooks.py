@@ -47,6 +47,8 @@ def read_workbook(data: bytes, file: str, wanted: str | None, findings: Findings
                 return None
             names = list(sheets) if wanted is None else [wanted]
             filled = {name: rows for name in names if (rows := _rows(sheets[name], file, problems))}
+            # Remarks on a sheet of their own are no table
+            filled = {name: rows for name, rows in filled.items() if _is_table(rows)} or filled
     except Exception as error:  # openpyxl raises whatever a damaged file makes it stumble on
         _damaged(file, "Excel", error, problems)
         return None
@@ -76,6 +78,10 @@ def _rows(sheet: Any, file: str, problems: Problems) -> list[tuple[int, list[str
         if texts:
             rows.append((line, texts))
     return rows
+
+
+def _is_table(rows: list[tuple[int, list[str]]]) -> bool:
+    return len(rows) > 1 and max(len(texts) for _, texts in rows) > 1
 
 
 def _table(rows: Sequence[tuple[int, list[str]]], file: str, problems: Problems) -> pd.DataFrame | None:
