@@ -291,6 +291,14 @@ def test_what_is_made_of_the_columns_of_a_file(tmp_path: Path) -> None:
     assert (names.features["fruit"].levels, names.features["fruit"].anew) == (("1", "2", "3"), ("problem",))
 
 
+def test_answers_in_several_columns_are_joined_where_no_column_has_them_all() -> None:
+    left, right = [0, None] * 8, [None, 1] * 8
+    keys = {"choice": None, "key_1": left, "key_2": right}
+    assert drafted(table_of(**keys))[0].new_columns["answer"].of == ("key_1", "key_2")
+    assert not drafted(table_of(**keys | {"choice": [0, 1] * 8}))[0].new_columns
+    assert not drafted(table_of(**keys | {"key_2": [None, 1, 1, 1] * 4, "key_1": [0, 0, None, 0] * 4}))[0].new_columns
+
+
 def test_cells_with_several_cues() -> None:
     shown = [f"{shape}-{size}-{color}" for shape in ("dot", "star") for size in ("big",) for color in ("red", "blue")]
     protocol, draft = drafted(table_of(tone=None, card=(shown * 4)))

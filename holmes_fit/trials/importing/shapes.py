@@ -76,6 +76,9 @@ def joined(guesses: Guesses, role: str) -> Column | None:
         if ((cells != "") & (column.cells != "")).any():
             return None
         cells = cells.mask(cells == "", column.cells)
+    whole = [column for column in guesses.free(role) if len(column.values) == 2]
+    if any((column.cells != "").sum() >= (cells != "").sum() for column in whole):
+        return None
     made = Column(free_name({"choice": "answer", "correct": "was_right"}[role], guesses.columns, "_"), cells)
     guesses.used |= {column.name for column in parts}
     guesses.columns[made.name] = made
