@@ -364,6 +364,20 @@ def test_the_sheet_of_a_workbook_is_named(tmp_path: Path) -> None:
     assert rules(imported)[0] == ("read sheet trials of trials, notes, empty", None)
 
 
+def test_a_title_above_the_header_is_skipped(tmp_path: Path) -> None:
+    path = tmp_path / "book.xlsx"
+    with pd.ExcelWriter(path) as book:
+        tidy_table().to_excel(book, sheet_name="trials", index=False, startrow=3)
+        book.sheets["trials"]["A1"] = "Study 2"
+        book.sheets["trials"]["A2"] = "by hand"
+    imported = import_files(path)
+    assert_expected(imported, "key", "answer", ("007", "x"), tmp_path)
+    assert rules(imported)[:2] == [
+        ("skipped what stands above the header in row 4", 2),
+        ("skipped rows without any entry", 1),
+    ]
+
+
 def test_empty_rows_of_a_workbook_are_said(tmp_path: Path) -> None:
     imported = import_files(lay(tmp_path, tidy_files("Excel")) / "pilot.xlsx")
     assert rules(imported)[:2] == [("read sheet trials of trials, empty", None), ("skipped rows without any entry", 3)]

@@ -89,7 +89,8 @@ def two_valued(guesses: Guesses, role: str, choice: Column | None = None, right:
         seen = f"{plain(column.name)} has {values}; every one needs the code 0 or 1 under [{role}]"
         if None not in map(number, answers_in(column)):
             seen += "; ratings can have a threshold, such as above = 50, or a table [response]"
-    two = [column.name for column in guesses.left() if len(answers_in(column)) == 2]
+    elsewhere = guesses.named("correct") + guesses.named("outcome" if role == "choice" else "choice")
+    two = [column.name for column in guesses.left() if len(answers_in(column)) == 2 and column not in elsewhere]
     if two and not hits:
         seen += f"; if it is {listed(two, 4).replace(', ', ' or ')}, take that out of [features]"
     if right is None:

@@ -167,7 +167,7 @@ def _joined_answers(guesses: Guesses) -> Column | None:
 def _subject(guesses: Guesses) -> Column | None:
     for column in guesses.free("subject"):
         if column.is_filled and len(column.values) < guesses.rows:
-            return guesses.take("subject", column, f"its name says so ({len(column.values):,} people)")
+            return guesses.take("subject", column, f"its name says so, with {len(column.values):,} names")
     guesses.undecided.append(
         'columns.subject: no filled column has a name such as "subject"; name the one of the people'
     )

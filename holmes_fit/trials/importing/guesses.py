@@ -27,7 +27,7 @@ problem: problem problemid problemnumber problemnr game gameid puzzle
 stretch: block blocknumber blocknr blockname blockid run session phase stage part day miniblock epoch
 choice: choice choices response resp keyrespkeys keys key keypress buttonpressed action decision prediction guess
 choice: chosen button answer forecast judgment judgement expectancy expectation rating
-choice: likelihood
+choice: likelihood clickedname mouseclickedname
 outcome: outcome solution correctresponse correctanswer corrans correctkey correctchoice truth target category label
 outcome: answer reward
 correct: correct accuracy acc iscorrect keyrespcorr corr hit
