@@ -20,7 +20,7 @@ from holmes_fit.trials.protocols.catalogue import load_protocol, read_protocol
 from holmes_fit.trials.protocols.schema import Protocol
 from holmes_fit.trials.reading import read_cohort
 from holmes_fit.trials.text_tables import printable
-from tests.fuzzing import EFFORT
+from tests.fuzzing import EFFORT, assert_clear, mutated, rng_for, tried
 from tests.lab_files import LABS
 
 
@@ -334,11 +334,15 @@ def test_trials_in_another_order_than_the_file() -> None:
 
 NAMES = st.one_of(
     st.sampled_from(["subject", "trial", "problem", "block", "choice", "outcome", "correct", "feedback", "rt", "cue"]),
+    st.sampled_from(
+        [f"{name}_{i}" for name in ("cue", "key", "b1_t") for i in range(1, 5)] + ["reward", "phase", "rating"]
+    ),
     st.sampled_from(["restart", "excluded_choice", "group", "Key Resp.keys", "a.b", 'q"uote', "new\nline", "é", " x "]),
     st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=5),
 )
 CELLS = st.one_of(
     st.sampled_from(["", "0", "1", "left", "right", "NA", "timeout", "Yes", "no", "1.0", "-2", "1e400", "é", '"\n\\']),
+    st.sampled_from(["a-b", "a-c", "b-b", "101", "111", "1-2-3", "9:05", "practice", "7", "33", "x"]),
     st.sampled_from([None, 0, 1, 2.5, float("nan"), True, [1], pd.NaT, pd.NA, np.int64(3), np.array([1, 2])]),
     st.text(st.characters(exclude_categories=["Cs"]), max_size=4),
 )
@@ -352,3 +356,23 @@ CELLS = st.one_of(
 def test_any_table_has_a_draft(names: list[str], rows: list[list[object]]) -> None:
     table = pd.DataFrame([row[: len(names)] for row in rows], columns=names, dtype="object")
     drafted(table)
+
+
+@pytest.mark.parametrize("lab", LABS)
+def test_spoilt_files_have_a_draft_that_reads_them_or_says_why_not(lab: str, tmp_path: Path) -> None:
+    rng = rng_for(f"draft {lab}")
+    read = 0
+    for _ in range(12 * EFFORT):
+        paths = LABS[lab].write(tmp_path)
+        for path in paths:
+            path.write_bytes(mutated(path.read_bytes(), rng, most=2))
+        imported = tried(lambda paths=paths: import_files(paths))
+        if isinstance(imported, InputError):
+            assert_clear(imported)
+            continue
+        protocol, _ = drafted(imported.table)
+        cohort = tried(lambda table=imported.table, protocol=protocol: read_cohort(table, protocol))
+        read += not isinstance(cohort, InputError)
+        if isinstance(cohort, InputError):
+            assert_clear(cohort)
+    assert read
