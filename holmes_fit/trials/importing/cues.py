@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from holmes_fit.trials.cells import number
 from holmes_fit.trials.importing.guesses import Column, Guesses, determines, joint
 from holmes_fit.trials.importing.shapes import parts_of
 from holmes_fit.trials.importing.sheets import IN_FILE, listed
+from holmes_fit.trials.protocols.layout import NewColumn
 from holmes_fit.trials.protocols.schema import RESERVED
 
 if TYPE_CHECKING:
@@ -44,19 +46,48 @@ def features(
     guesses: Guesses, learner: pd.Series, choice: Column | None = None, restart: Column | None = None
 ) -> list[str]:
     """Return a line for each column that is a cue, and commented lines for those that may be one."""
+    columns, made = _candidates(guesses)
+    anew = {column.name: n for column in columns if restart and (n := _levels_of_learners(column, learner))}
+    cues, maybe = _told_apart(guesses, columns, learner, choice, made, anew)
+    guesses.made |= {column.name: made[column.name] for column in (*cues, *maybe) if column.name in made}
+    for column in [column for column in cues if column.name in anew]:
+        seen = f"{len(column.values)} names, of which a learner sees {anew[column.name]} at the most"
+        guesses.reasons.append(f"features.{plain(column.name)}: {seen}; they are numbered anew with each restart")
+    _ask_of_cues(guesses, cues, made)
+    lines = []
+    for column in cues:
+        renamed = {"levels": [*range(1, anew.get(column.name, 0) + 1)], "anew": restart.name if restart else ""}
+        lines.append(f"{toml_key(column.name)} = {inline(renamed) if column.name in anew else _feature(column)}")
+    return lines + [f"# {toml_key(column.name)} = {_feature(column)}" for column in maybe]
+
+
+def _candidates(guesses: Guesses) -> tuple[list[Column], dict[str, NewColumn]]:
+    """Return the columns that are left, with packed ones in their parts, and what the parts are made of."""
     times = guesses.named("time")
-    left = [column for column in guesses.left() if column not in times and len(column.values) > 1]
-    may_be = [column for column in left if not _is_named_otherwise(guesses, column)]
-    packed = {column.name: parts_of(column, guesses.columns) for column in may_be}
-    made = {part.name: new for parts in packed.values() for new, part in parts.items()}
-    left = [part for column in left for part in [*packed.get(column.name, {}).values()] or [column]]
-    anew = {column.name: n for column in left if restart and (n := _levels_of_learners(column, learner))}
+    columns: list[Column] = []
+    made: dict[str, NewColumn] = {}
+    for column in [column for column in guesses.left() if column not in times and len(column.values) > 1]:
+        parts = {} if _is_named_otherwise(guesses, column) else parts_of(column, guesses.columns)
+        columns += parts.values() or [column]
+        made |= {part.name: new for new, part in parts.items()}
+    return columns, made
+
+
+def _told_apart(
+    guesses: Guesses,
+    columns: list[Column],
+    learner: pd.Series,
+    choice: Column | None,
+    made: Mapping[str, NewColumn],
+    anew: Mapping[str, int],
+) -> tuple[list[Column], list[Column]]:
+    """Return the columns that are cues and those that may be, in the order of the file."""
     chosen: list[Column] = []
     maybe: list[Column] = []
     # The file's own before parts, two values before more, short words first: of those that say the same, the first one
     # is the cue.
     for column in sorted(
-        left, key=lambda column: (column.name in made, len(column.values) > 2, sum(map(len, column.values)))
+        columns, key=lambda column: (column.name in made, len(column.values) > 2, sum(map(len, column.values)))
     ):
         if why := _no_cue(guesses, column, learner, chosen, choice, anew):
             guesses.reasons.append(f"no cue: {plain(column.name)}, as {why}")
@@ -65,28 +96,21 @@ def features(
             guesses.undecided.append(f"features.{plain(column.name)}: {why}; if it was a cue, take the # away")
         else:
             chosen.append(column)
-    cues = [column for column in left if column in chosen]
-    guesses.made |= {column.name: made[column.name] for column in cues if column.name in made}
+    return [column for column in columns if column in chosen], maybe
+
+
+def _ask_of_cues(guesses: Guesses, cues: list[Column], made: Mapping[str, NewColumn]) -> None:
+    packed = defaultdict(list)
+    for column in [column for column in cues if column.name in made]:
+        packed[(made[column.name].of or ("",))[0]].append(f"{column.name} ({listed(column.values, 4)})")
     for name, parts in packed.items():
-        if held := [f"{part.name} ({listed(part.values, 4)})" for part in parts.values() if part in chosen]:
-            advice = "each is a cue of its own here; to have one cue of the whole, name it with its levels instead"
-            guesses.undecided.append(f"features.{plain(name)}: its cells have parts, {', '.join(held)}; {advice}")
+        advice = "each is a cue of its own here; to have one cue of the whole, name it with its levels instead"
+        guesses.undecided.append(f"features.{plain(name)}: its cells have parts, {', '.join(parts)}; {advice}")
     for column in [column for column in cues if len(column.values) == 2 and not is_presence(column)]:
         advice = "levels = [...] would make a cue of each, which changes what the parameters mean"
         guesses.undecided.append(f"features.{plain(column.name)}: two words are one cue here; {advice}")
-    if not chosen:
+    if not cues:
         guesses.undecided.append("features: no column looks like a cue; name those that people saw before they chose")
-    lines = []
-    for column in cues:
-        if column.name in anew:
-            n = anew[column.name]
-            seen = f"{len(column.values)} names, of which a learner sees {n} at the most"
-            guesses.reasons.append(f"features.{plain(column.name)}: {seen}; they are numbered anew with each restart")
-            levels = f"levels = {[*range(1, n + 1)]}, anew = {quoted(restart.name if restart else '')}"
-            lines.append(f"{toml_key(column.name)} = {{ {levels} }}")
-        else:
-            lines.append(f"{toml_key(column.name)} = {_feature(column)}")
-    return lines + [f"# {toml_key(column.name)} = {_feature(column)}" for column in maybe]
 
 
 def _levels_of_learners(column: Column, learner: pd.Series) -> int:
@@ -179,6 +203,12 @@ def zero_and_one(values: Sequence[str]) -> tuple[str, str]:
 def toml_key(text: str) -> str:
     """Return a TOML key."""
     return text if re.fullmatch("[A-Za-z0-9_-]+", text) else quoted(text)
+
+
+def inline(entries: Mapping[str, object]) -> str:
+    """Return a TOML table in one line."""
+    pairs = [f"{toml_key(key)} = {json.dumps(value, ensure_ascii=False)}" for key, value in entries.items()]
+    return f"{{ {', '.join(pairs)} }}"
 
 
 def quoted(text: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from holmes_fit.trials.importing.cues import (
     MOST_LEVELS,
     TECHNICAL,
     features,
+    inline,
     is_presence,
     quoted,
     toml_key,
@@ -57,12 +57,12 @@ class Draft:
 
 
 def draft_protocol(table: Frame, name: str, *, all_rows: bool = False) -> Draft:
-    """Write a protocol for a tidy table, with a reason for each guess and a list of what nobody but you can know.
+    """Write a protocol for a table, with a reason for each guess and a list of what nobody but you can know.
 
     Parameters
     ----------
     table
-        A DataFrame with one row a trial, such as ``import_files(...).table``.
+        A DataFrame with a row a trial, or columns for each trial, such as ``import_files(...).table``.
     name
         The name of the protocol.
     all_rows
@@ -95,7 +95,7 @@ def draft_protocol(table: Frame, name: str, *, all_rows: bool = False) -> Draft:
     rows = _rows(guesses)
     lines = [*_guessed(guesses), *rows, *_table("wide", {name: quoted(pattern) for name, pattern in wide.items()})]
     made = {name: new.model_dump(exclude_defaults=True) for name, new in guesses.made.items()}
-    lines += _table("new_columns", {name: _inline(entries) for name, entries in made.items()})
+    lines += _table("new_columns", {name: inline(entries) for name, entries in made.items()})
     head = f"# A draft, made from a table with {size}. Check every line."
     reasons = _comments("Why it says what it says:", guesses.reasons)
     questions = _comments("What only you can decide:", guesses.undecided)
@@ -136,11 +136,7 @@ def _guessed(guesses: Guesses) -> list[str]:
     right = None if rating else joined(guesses, "correct") or right_of(guesses)
     outcome = shown_answer(guesses, choice) or two_valued(guesses, "outcome", choice, right)
     correct = correct_of(guesses, outcome, right)
-    feedback = next(
-        (column for column in guesses.free("feedback") if len(column.values) <= 2 and column.is_filled), None
-    )
-    if feedback:
-        guesses.take("feedback", feedback, "its name says so and it has two values in all rows")
+    feedback = _feedback(guesses)
     covariates = _covariates(guesses, subject)
     lines = ["allow_gaps = true  # ? see above"] if has_gaps else []
     lines += ["", "[columns]", _entry("subject", subject), *trial]
@@ -154,6 +150,13 @@ def _guessed(guesses: Guesses) -> list[str]:
         coding_of("feedback", feedback, zero_and_one(feedback.values)) if feedback and len(feedback.values) == 2 else []
     )
     return [*lines, "", "[features]", *features(guesses, learner, choice or rating, restart), *_exclusions(guesses)]
+
+
+def _feedback(guesses: Guesses) -> Column | None:
+    for column in guesses.free("feedback"):
+        if len(column.values) <= 2 and column.is_filled:
+            return guesses.take("feedback", column, "its name says so and it has two values in all rows")
+    return None
 
 
 def _joined_answers(guesses: Guesses) -> Column | None:
@@ -213,7 +216,7 @@ def _order_without_number(guesses: Guesses, learner: pd.Series, whole: list[Colu
     order = f"{listed(column.name for column in columns)} order the trials together, as {seen}"
     for column in [column for column in columns if not column.is_whole]:
         words = list(column.cells.unique())
-        lines.append(f"order = {_inline({toml_key(column.name): words})}  # ? see above")
+        lines.append(f"order = {inline({column.name: words})}  # ? see above")
         asked = f"was {plain(column.name)} in this order, which is that of the file: {listed(words)}?"
         guesses.undecided.append(f"columns.order: {asked}")
     if is_sorted:
@@ -299,10 +302,6 @@ def _exclusions(guesses: Guesses) -> list[str]:
 
 def _table(name: str, entries: dict[str, str]) -> list[str]:
     return ["", f"[{name}]", *(f"{toml_key(key)} = {value}" for key, value in entries.items())] if entries else []
-
-
-def _inline(entries: dict[str, object]) -> str:
-    return f"{{ {', '.join(f'{key} = {json.dumps(value, ensure_ascii=False)}' for key, value in entries.items())} }}"
 
 
 def _comments(title: str, texts: Iterable[str]) -> list[str]:
