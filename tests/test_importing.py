@@ -360,7 +360,22 @@ def test_the_sheet_of_a_workbook_is_named(tmp_path: Path) -> None:
         pd.DataFrame().to_excel(book, sheet_name="empty")
     imported = import_files(path, sheet="trials")
     assert_expected(imported, "key", "answer", ("007", "x"), tmp_path)
+    assert import_files(path).table.equals(imported.table)  # a single column of remarks is no table of trials
     assert rules(imported)[0] == ("read sheet trials of trials, notes, empty", None)
+
+
+def test_a_title_above_the_header_is_skipped(tmp_path: Path) -> None:
+    path = tmp_path / "book.xlsx"
+    with pd.ExcelWriter(path) as book:
+        tidy_table().to_excel(book, sheet_name="trials", index=False, startrow=3)
+        book.sheets["trials"]["A1"] = "Study 2"
+        book.sheets["trials"]["A2"] = "by hand"
+    imported = import_files(path)
+    assert_expected(imported, "key", "answer", ("007", "x"), tmp_path)
+    assert rules(imported)[:2] == [
+        ("skipped what stands above the header in row 4", 2),
+        ("skipped rows without any entry", 1),
+    ]
 
 
 def test_empty_rows_of_a_workbook_are_said(tmp_path: Path) -> None:
@@ -394,6 +409,25 @@ def test_a_person_in_several_files_is_said(tmp_path: Path) -> None:
         rule.startswith("people with several files: 1, such as p1 with day1, day2; trials")
         for rule, _ in rules(imported)
     )
+
+
+def test_of_names_that_services_give_to_people_the_first_counts(tmp_path: Path) -> None:
+    record = {"trial_type": "x", "trial_index": 0, "run_id": 7, "PROLIFIC_PID": "5fa"}
+    (tmp_path / "p.json").write_text(json.dumps([record]), encoding="utf-8")
+    imported = import_files(tmp_path / "p.json")
+    assert imported.table["subject"].tolist() == ["5fa"]
+    assert ("of PROLIFIC_PID, run_id, the first is taken for the person", None) in rules(imported)
+
+
+def test_tables_that_name_nobody_are_of_a_person_each(tmp_path: Path) -> None:
+    for name in ("anna", "ben"):
+        (tmp_path / f"{name}.csv").write_text("cue,choice\n1,0\n0,1\n", encoding="utf-8")
+    imported = import_files(tmp_path)
+    assert imported.table["subject"].tolist() == ["anna", "anna", "ben", "ben"]
+    assert ("subject ben from the file's name", None) in rules(imported, "ben.csv")
+    assert "subject" not in import_files(tmp_path / "anna.csv").table
+    (tmp_path / "ben.csv").write_text("id,cue,choice\nb,1,0\n", encoding="utf-8")
+    assert "subject" not in import_files(tmp_path).table
 
 
 def test_columns_of_the_import_do_not_hide_those_of_the_file(tmp_path: Path) -> None:

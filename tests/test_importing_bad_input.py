@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from holmes_fit._support.errors import InputError
@@ -283,10 +283,7 @@ def test_workbooks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         pd.DataFrame({"a": []}).to_excel(book, sheet_name="three", index=False)
         pd.DataFrame([[1, 2, 3]]).to_excel(book, sheet_name="four", index=False, header=False, startrow=1)
         book.sheets["four"]["A1"] = "a"
-    assert (
-        "4 sheets with content: one, two, three, four; allowed: one sheet. Name it by the argument sheet."
-        in refused(path)[0]
-    )
+    assert "2 sheets with content: two, four; allowed: one sheet. Name it by the argument sheet." in refused(path)[0]
     assert "header: saw 'a'; allowed: each column name once" in refused(path, sheet="two")[0]
     assert "a header without rows" in refused(path, sheet="three")[0]
     assert "row 2: saw 3 cells; allowed: 1 cells" in refused(path, sheet="four")[0]
@@ -389,6 +386,7 @@ SLOW = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 @given(
     value=st.lists(st.dictionaries(st.sampled_from(KEYS), VALUES, max_size=6), max_size=4), kind=st.sampled_from(KINDS)
 )
+@example(value=[{"sender": "x", "subject": ""}, {"sender_id": "y"}], kind="labjs")  # nobody, who answered nothing
 def test_any_json(value: object, kind: str, tmp_path: Path) -> None:
     path = tmp_path / "any.json"
     path.write_text(json.dumps(value), encoding="utf-8")

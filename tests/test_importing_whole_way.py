@@ -37,6 +37,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from holmes_fit.trials.reading import read_cohort
 from tests import raw_files
 from tests.commands import run
 
@@ -90,8 +91,11 @@ def test_the_whole_way(raw: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert "missed     1 answer (12.5%)" in out
     models = ("--models", "rescorla_wagner", "--quick", "--workers", "1", "-q")
     assert run(capsys, "fit", "study/data/trials.csv", *protocol, *models, "--out", "run")[0] == 0
-    run_of = pd.read_csv("run/trials.csv", dtype="str", keep_default_na=False)
-    assert len(run_of) == 8
+    read = read_cohort("study/data/trials.csv", "study/protocols/draft.toml").trials
+    cells = zip(read["choice"], read["outcome"], raw_files.EXPECTED, strict=True)
+    for choice, outcome, (_, key, right) in cells:  # codes of the draft's own, which must say the same
+        assert pd.isna(choice) == (key == "")
+        assert not key or (choice == outcome) == (key == right)
     assert pd.read_csv("run/fits.csv")["subject"].nunique() == 2
 
 

@@ -109,6 +109,13 @@ def test_rows_are_lines_of_a_text_editor(tmp_path: Path) -> None:
     assert problem.startswith(f"pilot.csv, row {1 + lines.index('b,2,0,blau,right,1,h')}, column color: saw 'blau'")
 
 
+@pytest.mark.parametrize("separator", [",", ";"])
+def test_a_title_above_the_header(separator: str, tmp_path: Path) -> None:
+    problems = problems_of(tmp_path, "Study 3\n\n" + ROWS.replace(",", separator))
+    said = "pilot.csv, row 3: saw 7 cells; allowed: 1 cell, as in the header. Does a title stand above the header?"
+    assert problems[0].startswith(said)
+
+
 def test_all_problems_of_all_files_come_at_once(tmp_path: Path) -> None:
     folder = tmp_path / "people"
     folder.mkdir()
@@ -120,8 +127,7 @@ def test_all_problems_of_all_files_come_at_once(tmp_path: Path) -> None:
         read_cohort(folder, read_protocol(PROTOCOL))
     text = str(caught.value).replace(f"{folder}{os.sep}", "")
     for part in (
-        "a.csv, row 2, column color: saw 'rot'",
-        "a.csv, row 5, column color: saw 'rot'",
+        "a.csv, row 2, column color; a.csv, row 5, column color: saw 'rot'",
         "c.csv, header: saw no column 'choice'",
         "Did you mean 'choise'?",
         "e.csv: saw an empty file",

@@ -4,11 +4,16 @@ A user's mistake is an :class:`InputError`. It carries every problem that was fo
 a file or a call is put right in one go. The command line prints it without a traceback and exits with code 2.
 """
 
+import re
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from types import UnionType
+
+PLACES = 5  # of a problem that comes again and again
+ROW = re.compile(", row [0-9]+")
 
 
 class HolmesFitError(Exception):
@@ -38,7 +43,27 @@ class InputError(HolmesFitError, ValueError):
 
     def __init__(self, problems: Iterable[Problem]):
         self.problems = tuple(problems)
-        super().__init__("\n".join(str(problem) for problem in self.problems))
+        super().__init__("\n".join(folded(self.problems)))
+
+
+def folded(problems: Iterable[Problem]) -> list[str]:
+    """Say each problem once, with the first of its places where there are several; programs have them all.
+
+    Of problems in one column that differ only in what was seen, the first ones are said, and how many there are.
+    """
+    places: defaultdict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
+    for problem in problems:
+        places[problem.seen, problem.allowed, problem.advice][problem.where] += 1
+    alike: dict[tuple[str, str], list[str]] = {}
+    for (seen, allowed, advice), times in places.items():
+        where = [place if n == 1 else f"{place} ({n:,} times)" for place, n in times.items()]
+        more = f" and {len(where) - PLACES:,} more places" if len(where) > PLACES else ""
+        text = in_one_line(Problem("; ".join(where[:PLACES]) + more, seen, allowed, advice))
+        alike.setdefault((ROW.sub("", where[0]) if ROW.search(where[0]) else text, allowed), []).append(text)
+    for (place, _), texts in alike.items():
+        if len(texts) > PLACES:
+            texts[PLACES:] = [f"{place}: {len(texts) - PLACES:,} more like these."]
+    return [text for texts in alike.values() for text in texts]
 
 
 @dataclass
@@ -93,6 +118,11 @@ def for_terminal(text: str) -> str:
         return text
     steers = {letter for letter in set(text) if not letter.isprintable() and letter not in "\n\t"}
     return text.translate({ord(letter): letter.encode("unicode_escape").decode() for letter in steers})
+
+
+def in_one_line(message: object) -> str:
+    """Return a message as a terminal can show it, without line breaks and control characters."""
+    return plain(str(message), limit=5000)
 
 
 def check_kind(name: str, value: object, kind: type | UnionType, allowed: str, problems: Problems) -> bool:

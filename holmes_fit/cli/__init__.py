@@ -14,10 +14,10 @@ import typer
 
 from holmes_fit._support.caches import set_pytensor_flag
 from holmes_fit._support.ctrl_c import is_ctrl_c
-from holmes_fit._support.errors import HolmesFitError, InputError
+from holmes_fit._support.errors import HolmesFitError, InputError, in_one_line
 from holmes_fit.cli.app import ORDER, app
 from holmes_fit.cli.interrupts import SwallowedCtrlC
-from holmes_fit.cli.output import BAD_INPUT, FAILED, FINE, INTERRUPTED, Output, in_one_line
+from holmes_fit.cli.output import BAD_INPUT, FAILED, FINE, INTERRUPTED, Output
 
 for name in ORDER:
     import_module(f"holmes_fit.cli.{name}{'_' * iskeyword(name)}")  # which registers the command

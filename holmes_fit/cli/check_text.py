@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 
 import pandas as pd
 
-from holmes_fit._support.errors import plain
-from holmes_fit.cli.output import counted, folded, rows
+from holmes_fit._support.errors import folded, plain
+from holmes_fit.cli.output import counted, rows
 from holmes_fit.trials.cohorts import ROWS_LEFT_OUT, Cohort
 from holmes_fit.trials.curves import BLOCK, curves_within
 from holmes_fit.trials.reading import Check

@@ -14,13 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from holmes_fit._support.errors import InputError, Problem, for_terminal, plain
+from holmes_fit._support.errors import InputError, Problem, folded, for_terminal, in_one_line, plain
 
 if TYPE_CHECKING:
     import pandas as pd
-
-PLACES = 5  # of a problem that comes again and again
-ROW = re.compile(", row [0-9]+")
 
 FINE, FAILED, BAD_INPUT, WITH_WARNINGS, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -156,30 +153,6 @@ def _joined(text: str | Iterable[str]) -> str:
 def counted(n: float, one: str, many: str = "") -> str:
     """Return a number with its noun: ``1 trial``, ``2 trials``."""
     return f"{n:,.0f} {one if n == 1 else many or f'{one}s'}"
-
-
-def in_one_line(message: object) -> str:
-    """Return a message as a terminal can show it, without line breaks and control characters."""
-    return plain(str(message), limit=5000)
-
-
-def folded(problems: Iterable[Problem]) -> list[str]:
-    """Say each problem once, with the first of its places where there are several; programs have them all.
-
-    Of problems in one column that differ only in what was seen, the first ones are said, and how many there are.
-    """
-    places: dict[tuple[str, str, str], list[str]] = {}
-    for problem in problems:
-        places.setdefault((problem.seen, problem.allowed, problem.advice), []).append(problem.where)
-    alike: dict[tuple[str, str], list[str]] = {}
-    for (seen, allowed, advice), where in places.items():
-        more = f" and {len(where) - PLACES:,} more places" if len(where) > PLACES else ""
-        text = in_one_line(Problem("; ".join(where[:PLACES]) + more, seen, allowed, advice))
-        alike.setdefault((ROW.sub("", where[0]) if ROW.search(where[0]) else text, allowed), []).append(text)
-    for (place, _), texts in alike.items():
-        if len(texts) > PLACES:
-            texts[PLACES:] = [f"{place}: {len(texts) - PLACES:,} more like these."]
-    return [text for texts in alike.values() for text in texts]
 
 
 def _as_json(value: Any) -> Any:

@@ -137,7 +137,7 @@ def _read_file(path: Path | Readable, expected: Sequence[str], builder: TableBui
     if opened is None:
         return
     before = builder.rows, len(reading.problems.found)
-    separator = _separator(_first_line(opened), expected)
+    separator = _separator(_line_with_separator(opened), expected)
     builder.start_file(name, Path(path.name).stem)
     records = _Records(opened, separator, name, reading)
     header = _header(records.first(), name, reading)
@@ -186,9 +186,10 @@ def _is_binary(text: str) -> bool:
     return "\0" in text or odd > len(start) / 100
 
 
-def _first_line(opened: io.TextIOWrapper) -> str:
+def _line_with_separator(opened: io.TextIOWrapper) -> str:
+    """Return the header, or what may be it if a title stands above."""
     lines = iter(lambda: opened.readline(LONGEST), "")
-    line = next((line for line in lines if line.strip() and not HINT.fullmatch(line)), "")
+    line = next((line for line in lines if any(mark in line for mark in SEPARATORS) and not HINT.fullmatch(line)), "")
     opened.seek(0)
     return line
 
@@ -288,6 +289,8 @@ def _read_rows(records: _Records, header: list[str], name: str, builder: TableBu
 def _report_ragged(ragged: _Ragged, width: int, name: str, reading: Reading) -> None:
     allowed = f"{width} {'cell' if width == 1 else 'cells'}, as in the header"
     advice = "Numbers with decimal commas need semicolons or tabs between columns."
+    if width == 1:
+        advice = "Does a title stand above the header? Take away all lines above it."
     for line, cells in ragged.rows:
         reading.problems.add(f"{name}, row {line}", Quoted(f"{cells} cells"), allowed, advice if cells > width else "")
     if ragged.count > SHOWN:

@@ -22,7 +22,7 @@ Columns = Mapping[tuple[int, ...], str]
 def rearranged(table: TextTable, protocol: Protocol, reading: Reading) -> TextTable:
     """Return the table with a row for each trial, and with the new columns of the protocol; report what it lacks."""
     if protocol.wide:
-        table = _made_long(table, protocol.wide, reading)
+        table = made_long(table, protocol.wide, reading)
     for name, new in protocol.new_columns.items():
         if _is_free(table, name, reading):
             table = _with_new_column(table, name, new, reading)
@@ -36,7 +36,8 @@ def _is_free(table: TextTable, name: str, reading: Reading) -> bool:
     return name not in table.columns
 
 
-def _made_long(table: TextTable, wide: Mapping[str, str], reading: Reading) -> TextTable:
+def made_long(table: TextTable, wide: Mapping[str, str], reading: Reading) -> TextTable:
+    """Return a table that has columns for each trial with a row for each trial; report columns that it lacks."""
     numbers = placeholders(next(iter(wide.values())))
     columns = {name: _columns_of(table, pattern, numbers, reading) for name, pattern in wide.items()}
     _report_lacking(table, wide, columns, reading)

@@ -10,8 +10,29 @@ from typing import TYPE_CHECKING
 from holmes_fit._support.errors import plain
 from holmes_fit.trials.cells import number
 from holmes_fit.trials.frames import Frame
-from holmes_fit.trials.importing.cues import MOST_LEVELS, TECHNICAL, features, quoted, toml_key, zero_and_one
-from holmes_fit.trials.importing.guesses import Column, Guesses, columns_of, joint
+from holmes_fit.trials.importing.answers import (
+    answers_in,
+    coding_lines,
+    coding_of,
+    correct_of,
+    rating_of,
+    response_lines,
+    right_of,
+    shown_answer,
+    two_valued,
+)
+from holmes_fit.trials.importing.cues import (
+    MOST_LEVELS,
+    TECHNICAL,
+    features,
+    inline,
+    is_presence,
+    quoted,
+    toml_key,
+    zero_and_one,
+)
+from holmes_fit.trials.importing.guesses import Column, Guesses, columns_of, joint, texts_of
+from holmes_fit.trials.importing.shapes import joined, order_by_several, unfolded
 from holmes_fit.trials.importing.sheets import listed
 from holmes_fit.trials.protocols.catalogue import read_protocol
 from holmes_fit.trials.protocols.schema import RESERVED
@@ -20,8 +41,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MOST_COVARIATES = 8  # without a name that says that they are about the person, such as the items of a questionnaire
-MISSES = ("timeout", "timedout", "timed out", "missed", "miss", "late", "no response", "noresponse", "too slow", "-")
 TESTS = re.compile("test|transfer|generali", re.IGNORECASE)
+ODD = re.compile("practice|imputed|flag|exclu|outlier|catch")
 PRACTICE = re.compile("pra[cx]ti|warm.?up|demo|example", re.IGNORECASE)
 
 
@@ -36,12 +57,12 @@ class Draft:
 
 
 def draft_protocol(table: Frame, name: str, *, all_rows: bool = False) -> Draft:
-    """Write a protocol for a tidy table, with a reason for each guess and a list of what nobody but you can know.
+    """Write a protocol for a table, with a reason for each guess and a list of what nobody but you can know.
 
     Parameters
     ----------
     table
-        A DataFrame with one row a trial, such as ``import_files(...).table``.
+        A DataFrame with a row a trial, or columns for each trial, such as ``import_files(...).table``.
     name
         The name of the protocol.
     all_rows
@@ -63,12 +84,18 @@ def draft_protocol(table: Frame, name: str, *, all_rows: bool = False) -> Draft:
     x3 = "binary"
     x4 = "binary"
     """
-    guesses = Guesses({column.name: column for column in columns_of(table)})
-    size = f"{guesses.rows:,} rows and {len(guesses.columns):,} columns"
+    texts = texts_of(table)
+    size = f"{len(texts):,} rows and {len(texts.columns):,} columns"
+    texts, wide = unfolded(texts)
+    guesses = Guesses(columns_of(texts))
+    if wide:
+        guesses.reasons.append(f"wide: columns such as {listed(wide.values(), 3)} are one a trial, in a row a person")
     if not all_rows:
         _pass_over_other_rows(guesses)
     rows = _rows(guesses)
-    lines = [*_guessed(guesses), *rows]
+    lines = [*_guessed(guesses), *rows, *_table("wide", {name: quoted(pattern) for name, pattern in wide.items()})]
+    made = {name: new.model_dump(exclude_defaults=True) for name, new in guesses.made.items()}
+    lines += _table("new_columns", {name: inline(entries) for name, entries in made.items()})
     head = f"# A draft, made from a table with {size}. Check every line."
     reasons = _comments("Why it says what it says:", guesses.reasons)
     questions = _comments("What only you can decide:", guesses.undecided)
@@ -93,7 +120,7 @@ def _pass_over_other_rows(guesses: Guesses) -> None:
 
 def _may_be_trials(guesses: Guesses, rows: pd.Series) -> bool:
     told = guesses.named("outcome") + guesses.named("correct")
-    answered = any(len(_answers(column.only(rows))) > 1 for column in guesses.named("choice"))
+    answered = any(len(answers_in(column.only(rows))) > 1 for column in guesses.named("choice"))
     return answered or any(column.only(rows).values for column in told)
 
 
@@ -104,32 +131,46 @@ def _guessed(guesses: Guesses) -> list[str]:
     learner = joint([column for column in (subject, restart) if column], guesses.rows)
     trial, has_gaps = _trial(guesses, learner)
     _set_stretches_apart(guesses, joint([subject] if subject else [], guesses.rows))
-    choice = _two_valued(guesses, "choice")
-    right = next((column for column in guesses.free("correct") if 1 <= len(column.values) <= 2), None)
-    outcome = _shown_answer(guesses, choice) or _two_valued(guesses, "outcome", choice, right)
-    correct = _correct(guesses, outcome, right)
-    feedback = next(
-        (column for column in guesses.free("feedback") if len(column.values) <= 2 and column.is_filled), None
-    )
-    if feedback:
-        guesses.take("feedback", feedback, "its name says so and it has two values in all rows")
+    rating = rating_of(guesses)
+    choice = None if rating else _joined_answers(guesses) or two_valued(guesses, "choice")
+    right = None if rating else joined(guesses, "correct") or right_of(guesses)
+    outcome = shown_answer(guesses, choice) or two_valued(guesses, "outcome", choice, right)
+    correct = correct_of(guesses, outcome, right)
+    feedback = _feedback(guesses)
     covariates = _covariates(guesses, subject)
     lines = ["allow_gaps = true  # ? see above"] if has_gaps else []
-    lines += ["", "[columns]", _entry("subject", subject), _entry("trial", trial), _entry("choice", choice)]
+    lines += ["", "[columns]", _entry("subject", subject), *trial]
+    lines += [] if rating else [_entry("choice", choice)]
     lines += [_entry("correct", correct) if correct and not outcome else _entry("outcome", outcome)]
     lines += [_entry("feedback", feedback)] if feedback else []
     lines += [f"restart = {_names([restart] if restart else [])}", f"optional_covariates = {_names(covariates)}"]
-    lines += _codings(guesses, choice, outcome, correct)
+    lines += response_lines(rating) if rating else []
+    lines += coding_lines(guesses, choice, outcome, correct)
     lines += (
-        _coding("feedback", feedback, zero_and_one(feedback.values)) if feedback and len(feedback.values) == 2 else []
+        coding_of("feedback", feedback, zero_and_one(feedback.values)) if feedback and len(feedback.values) == 2 else []
     )
-    return [*lines, "", "[features]", *features(guesses, learner, choice), *_exclusions(guesses)]
+    return [*lines, "", "[features]", *features(guesses, learner, choice or rating, restart), *_exclusions(guesses)]
+
+
+def _feedback(guesses: Guesses) -> Column | None:
+    for column in guesses.free("feedback"):
+        if len(column.values) <= 2 and column.is_filled:
+            return guesses.take("feedback", column, "its name says so and it has two values in all rows")
+    return None
+
+
+def _joined_answers(guesses: Guesses) -> Column | None:
+    column = joined(guesses, "choice")
+    if column:
+        keys = listed(guesses.made[column.name].of or ())
+        guesses.take("choice", column, f"in each row no more than one of {keys} is filled")
+    return column
 
 
 def _subject(guesses: Guesses) -> Column | None:
     for column in guesses.free("subject"):
         if column.is_filled and len(column.values) < guesses.rows:
-            return guesses.take("subject", column, f"its name says so ({len(column.values):,} people)")
+            return guesses.take("subject", column, f"its name says so, with {len(column.values):,} names")
     guesses.undecided.append(
         'columns.subject: no filled column has a name such as "subject"; name the one of the people'
     )
@@ -144,8 +185,8 @@ def _restart(guesses: Guesses, subject: Column | None) -> Column | None:
     return None
 
 
-def _trial(guesses: Guesses, learner: pd.Series) -> tuple[Column | None, bool]:
-    """Return the column that orders the trials of a learner, and whether its numbers leave some out."""
+def _trial(guesses: Guesses, learner: pd.Series) -> tuple[list[str], bool]:
+    """Return the lines about what orders the trials of a learner, and whether its numbers leave some out."""
     whole = [column for column in guesses.free("trial") if column.is_whole]
     for column in whole:
         order = column.cells.astype("int64").groupby(learner)
@@ -158,11 +199,31 @@ def _trial(guesses: Guesses, learner: pd.Series) -> tuple[Column | None, bool]:
                 advice = "true is right only if those trials were never shown"
                 who = "1 learner leave" if gaps == 1 else f"{gaps:,} learners leave"
                 guesses.undecided.append(f"allow_gaps: the numbers of {who} trials out; {advice}")
-            return column, gaps > 0
+            return [_entry("trial", column)], gaps > 0
+    return _order_without_number(guesses, learner, whole), False
+
+
+def _order_without_number(guesses: Guesses, learner: pd.Series, whole: list[Column]) -> list[str]:
+    """Order trials by several columns together, or as the file does."""
     seen = f"the numbers in {listed(column.name for column in whole)} repeat within a person"
     seen = seen if whole else 'no column of whole numbers has a name such as "trial"'
-    guesses.undecided.append(f"columns.trial: {seen}; number the trials of each person on from 1")
-    return None, False
+    columns, is_sorted = order_by_several(guesses, learner, whole)
+    if not columns:
+        guesses.undecided.append(f"columns.trial: {seen}; the order of the file is taken: is it that of the trials?")
+        return ['order = "file"  # ? see above']
+    lines = [f"trial = {_names(columns)}"]
+    guesses.used.add(columns[-1].name)
+    order = f"{listed(column.name for column in columns)} order the trials together, as {seen}"
+    for column in [column for column in columns if not column.is_whole]:
+        words = list(column.cells.unique())
+        lines.append(f"order = {inline({column.name: words})}  # ? see above")
+        asked = f"was {plain(column.name)} in this order, which is that of the file: {listed(words)}?"
+        guesses.undecided.append(f"columns.order: {asked}")
+    if is_sorted:
+        guesses.reasons.append(f"trial: {order}; the file is in that order")
+    else:
+        guesses.undecided.append(f"columns.trial: {order}; the file is in another order. Which one is right?")
+    return lines
 
 
 def _set_stretches_apart(guesses: Guesses, person: pd.Series) -> None:
@@ -190,57 +251,15 @@ def _rows(guesses: Guesses) -> list[str]:
     head = "[rows]" if lines else "# [rows]"
     for column in [column for column in guesses.columns.values() if 1 < len(column.values) <= MOST_LEVELS]:
         practice = [value for value in column.values if PRACTICE.search(value)]
+        like = "like practice" if practice else "as if they were set apart"
+        if not practice and ODD.search(column.bare_name) and is_presence(column):
+            practice = [zero_and_one(column.values)[1]]
         if 0 < len(practice) < len(column.values):
             n, name = int(column.cells.isin(practice).sum()), plain(column.name)
             advice = f"if they do not count, take the # away before drop.{name}"
-            guesses.undecided.append(f"{name} {listed(practice)}: {n:,} rows look like practice; {advice}")
+            guesses.undecided.append(f"{name} {listed(practice)}: {n:,} rows look {like}; {advice}")
             lines.append(f"# drop.{toml_key(column.name)} = [{', '.join(map(quoted, practice))}]")
     return ["", head, *lines] if lines else []
-
-
-def _answers(column: Column) -> list[str]:
-    return [value for value in column.values if value.lower() not in MISSES]
-
-
-def _shown_answer(guesses: Guesses, choice: Column | None) -> Column | None:
-    """Return a column of feedback that names one of the answers."""
-    answers = _answers(choice) if choice else []
-    for column in guesses.free("feedback"):
-        if len(answers) == 2 and _answers(column) == answers != ["0", "1"]:
-            return guesses.take("outcome", column, f"it has the values of the answers, {listed(answers)}")
-    return None
-
-
-def _two_valued(
-    guesses: Guesses, role: str, choice: Column | None = None, right: Column | None = None
-) -> Column | None:
-    """Return the column with two values whose name says most; of outcomes the one, if any, that makes answers right."""
-    hits = guesses.free(role)
-    fitting = [column for column in hits if len(_answers(column)) == 2]
-    if choice and right:
-        fitting.sort(key=lambda column: not _decides(choice, column, right))
-    if fitting:
-        others = f"; {listed(column.name for column in fitting[1:])} would fit as well" if fitting[1:] else ""
-        why = f"its name says so and it has two values, {listed(_answers(fitting[0]))}{others}"
-        return guesses.take(role, fitting[0], why)
-    seen = 'no column with two values has a name such as "' + role + '"'
-    for column in [column for column in hits if len(_answers(column)) > 2][:1]:
-        values = f"{len(_answers(column)):,} values ({listed(_answers(column), 4)})"
-        seen = f"{plain(column.name)} has {values}; every one needs the code 0 or 1 under [{role}]"
-        if None not in map(number, _answers(column)):
-            seen += "; ratings can have a threshold, such as above = 50, or a table [response]"
-    if right is None:
-        guesses.undecided.append(f"columns.{role}: {seen}")
-    return None
-
-
-def _correct(guesses: Guesses, outcome: Column | None, correct: Column | None) -> Column | None:
-    """Return the column that says whether an answer was right; it has a role if there is no outcome."""
-    if correct and outcome:
-        guesses.used.add(correct.name)
-    elif correct:
-        guesses.take("correct", correct, "there is no outcome, which follows from the choice and whether it was right")
-    return correct
 
 
 def _covariates(guesses: Guesses, subject: Column | None) -> list[Column]:
@@ -267,48 +286,6 @@ def _covariates(guesses: Guesses, subject: Column | None) -> list[Column]:
     ]
 
 
-def _codings(guesses: Guesses, choice: Column | None, outcome: Column | None, correct: Column | None) -> list[str]:
-    mine = zero_and_one(_answers(choice)) if choice else ("0", "1")
-    lines = _coding("choice", choice, mine) if choice else []
-    if outcome:
-        theirs = zero_and_one(_answers(outcome))
-        if choice and {*theirs} != {*mine}:
-            theirs, why, sure = _matched(choice, outcome, correct, mine, theirs)
-            told = guesses.reasons if sure else guesses.undecided
-            told.append(f"outcome.coding: {plain(theirs[0])} is 0, as {plain(mine[0])} is; {why}")
-        lines += _coding("outcome", outcome, theirs)
-    elif correct:
-        lines += _coding("correct", correct, zero_and_one(correct.values) if len(correct.values) == 2 else ("0", "1"))
-    return lines
-
-
-def _decides(choice: Column, outcome: Column, correct: Column) -> bool:
-    """Return whether answers are right where they are the outcome, and only there, but for a few."""
-    known = (choice.cells != "") & (outcome.cells != "") & (correct.cells != "")
-    is_right = correct.cells[known] == zero_and_one(correct.values)[1]
-    same = (choice.cells[known] == choice.values[0]) == (outcome.cells[known] == outcome.values[0])
-    return abs(float((same == is_right).mean()) - 0.5) > 0.45 if known.any() else False
-
-
-def _matched(
-    choice: Column, outcome: Column, correct: Column | None, mine: tuple[str, str], theirs: tuple[str, str]
-) -> tuple[tuple[str, str], str, bool]:
-    """Return the outcomes in the order of the answers that predict them, why, and whether the data say so."""
-    if correct is None or len(correct.values) != 2:
-        return theirs, "that is a guess: which answer predicts which outcome?", False
-    right = correct.cells == zero_and_one(correct.values)[1]
-    together = float(((choice.cells[right] == mine[0]) == (outcome.cells[right] == theirs[0])).mean())
-    ordered = theirs if together > 0.5 else (theirs[1], theirs[0])
-    return ordered, f"so it is in {max(together, 1 - together):.0%} of the right answers by {plain(correct.name)}", True
-
-
-def _coding(role: str, column: Column, pair: tuple[str, str]) -> list[str]:
-    missing = [value for value in column.values if value.lower() in MISSES and value not in pair]
-    lines = [] if pair == ("0", "1") else [f"coding = {{ {toml_key(pair[0])} = 0, {toml_key(pair[1])} = 1 }}"]
-    lines += [f"missing = [{', '.join(map(quoted, missing))}]"] if missing else []
-    return ["", f"[{role}]", *lines] if lines else []
-
-
 def _exclusions(guesses: Guesses) -> list[str]:
     """Return a commented rule for the first column of reaction times."""
     for column in guesses.free("time"):
@@ -321,6 +298,10 @@ def _exclusions(guesses: Guesses) -> list[str]:
             rule = f"# rt = {{ column = {quoted(column.name)}, min = {low}, max = {high} }}"
             return ["", "# [exclusions]", rule]
     return []
+
+
+def _table(name: str, entries: dict[str, str]) -> list[str]:
+    return ["", f"[{name}]", *(f"{toml_key(key)} = {value}" for key, value in entries.items())] if entries else []
 
 
 def _comments(title: str, texts: Iterable[str]) -> list[str]:

@@ -12,20 +12,24 @@ from holmes_fit._support.errors import InputError, Problem, Problems, shown
 from holmes_fit.trials.cells import is_nothing, number
 from holmes_fit.trials.frames import is_frame, read_frame
 from holmes_fit.trials.importing.sheets import listed
+from holmes_fit.trials.protocols.layout import NewColumn
+from holmes_fit.trials.text_tables import TextTable
 
 if TYPE_CHECKING:
     import pandas as pd
 
 # What labs call their columns, in small letters and without signs, the likeliest name first.
 NAMES = """
-subject: subject participant participantid subjectid subid subj sub ppt ppid pid id person
-trial: trial trialnumber trialnr trialnum trialno trialn trialindex t
+subject: subject participant participantid subjectid subid subj sub ppt ppid pid id person patient user respondent
+subject: responseid observer child sbj vp vpn versuchsperson proband code
+trial: trial trialnumber trialnr trialnum trialno trialn trialindex t trialorder order index
 problem: problem problemid problemnumber problemnr game gameid puzzle
-stretch: block blocknumber blocknr run session phase stage part day miniblock epoch
+stretch: block blocknumber blocknr blockname blockid run session phase stage part day miniblock epoch
 choice: choice choices response resp keyrespkeys keys key keypress buttonpressed action decision prediction guess
-choice: chosen button answer
+choice: chosen button answer forecast judgment judgement expectancy expectation rating
+choice: likelihood clickedname mouseclickedname
 outcome: outcome solution correctresponse correctanswer corrans correctkey correctchoice truth target category label
-outcome: answer
+outcome: answer reward
 correct: correct accuracy acc iscorrect keyrespcorr corr hit
 feedback: feedback feedbackshown shown feedbackgiven withfeedback
 time: rt reactiontime responsetime latency keyresprt rtms duration
@@ -33,13 +37,18 @@ person: group age sex gender site hand handedness education
 no cue: reward points score payoff noisy noise source file loop task date onset time timestamp betteroption index
 no cue: firstexposure trialtype order problemtrial practice attempt screenname screennumber zonetype zonename sender
 no cue: sendertype senderid endedon incorrect timedout responsetype responseaction internalnodeid timeelapsed url
-no cue: started stopped
-kind: trialtype task sender loop screenname eventtype event
+no cue: started stopped imputed flag flagged exclude excluded outlier catch
+kind: trialtype task sender loop screenname eventtype event phase stage part
 """
 ROLES: dict[str, dict[str, int]] = {}
 for _role, _names in (line.split(": ") for line in NAMES.strip().splitlines()):
     _ranks = ROLES.setdefault(_role, {})
     _ranks |= {name: len(_ranks) + i for i, name in enumerate(_names.split())}
+
+
+def bare_name(name: str) -> str:
+    """Return a name in small letters and without signs."""
+    return re.sub("[^a-z0-9]", "", name.lower())
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,11 +60,11 @@ class Column:
 
     @property
     def bare_name(self) -> str:
-        return re.sub(r"[^a-z0-9]", "", self.name.lower())
+        return bare_name(self.name)
 
     def rank(self, names: dict[str, int]) -> int | None:
         """Return which of the names it has; of names with parts, as ``resp.keys``, the last part counts as well."""
-        last_part = re.sub(r"[^a-z0-9]", "", self.name.lower().rsplit(".", 1)[-1])
+        last_part = bare_name(self.name.rsplit(".", 1)[-1])
         return names.get(self.bare_name, len(names) + names[last_part] if last_part in names else None)
 
     @cached_property
@@ -92,6 +101,7 @@ class Guesses:
     undecided: list[str] = field(default_factory=list)
     used: set[str] = field(default_factory=set)
     trials: dict[str, list[str]] = field(default_factory=dict)  # the only rows that are looked at, if not all
+    made: dict[str, NewColumn] = field(default_factory=dict)  # columns made of others
 
     @property
     def rows(self) -> int:
@@ -114,25 +124,30 @@ class Guesses:
         return column
 
 
-def columns_of(table: object) -> list[Column]:
-    """Return the columns of a table of trials.
+def texts_of(table: object) -> TextTable:
+    """Return a table of trials as text.
 
     Raises
     ------
     InputError
         If it is no table, has no rows, or has columns of the same name.
     """
-    import pandas as pd
-
     if not is_frame(table):
         raise InputError([Problem("argument table", shown(table), "a DataFrame with a row a trial")])
     problems = Problems()
     texts = read_frame(table, "table", problems)
     problems.raise_if_any()
-    return [
-        Column(name, pd.Series(replace(column, texts=tuple(map(_plain_value, column.texts))).cells(), dtype="str"))
-        for name, column in texts.columns.items()
-    ]
+    return texts
+
+
+def columns_of(texts: TextTable) -> dict[str, Column]:
+    """Return the columns of a table by their names."""
+    import pandas as pd
+
+    plain_texts = {
+        name: replace(each, texts=tuple(map(_plain_value, each.texts))) for name, each in texts.columns.items()
+    }
+    return {name: Column(name, pd.Series(each.cells(), dtype="str")) for name, each in plain_texts.items()}
 
 
 def _plain_value(text: str) -> str:

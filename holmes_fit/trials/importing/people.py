@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from holmes_fit._support.errors import Quoted, plain
-from holmes_fit.trials.importing.sheets import Findings, Format, Sheet, listed, names_of, with_column
+from holmes_fit.trials.importing.sheets import SERVICES, Findings, Format, Sheet, listed, names_of, with_column
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,9 +71,11 @@ def _subject_columns(sheet: Sheet, form: Format, wanted: str | None, findings: F
             (name for name in names_of(table) if _bare(name) in tier), key=lambda name: tier.index(_bare(name))
         )
         there = [name for name in named if (table[name].str.strip() != "").any()]
-        if len({tuple(table[name]) for name in there}) > 1:
+        if len({tuple(table[name]) for name in there}) > 1 and tier is not SERVICES:
             seen = Quoted(f"several columns that may name the person: {listed(there)}")
             findings.problems.add(f"{sheet.file}, header", seen, "one of them", "Name it by the argument subject.")
+        if len(there) > 1:
+            findings.note(sheet.file, f"of {listed(there)}, the first is taken for the person")
         if there:
             return there
     return []
@@ -98,7 +100,7 @@ def with_what_was_said(trials: pd.DataFrame, sheet: Sheet, form: Format, finding
         return trials
     others = sheet.table.drop(index=trials.index)
     carried = []
-    for name in [name for name in names_of(others) if re.match(form.of_people, name)]:
+    for name in [name for name in names_of(others.drop(columns="subject")) if re.match(form.of_people, name)]:
         if (trials[name] != "").any():
             continue
         said = others.loc[others[name] != "", ["subject", name]].drop_duplicates().set_index("subject")[name]

@@ -14,6 +14,7 @@ from holmes_fit._support.errors import Problems, Quoted, check_kind, nearest, pl
 from holmes_fit.trials.files import DataPath
 from holmes_fit.trials.importing.bids import BIDS
 from holmes_fit.trials.importing.files import read_sheets
+from holmes_fit.trials.importing.guesses import ROLES, bare_name
 from holmes_fit.trials.importing.people import FILE_NAME, check_named, told_apart, with_subject, with_what_was_said
 from holmes_fit.trials.importing.recognise import FORMATS, of_kind, recognise
 from holmes_fit.trials.importing.sheets import (
@@ -171,7 +172,7 @@ def _trials(form: Format, sheets: list[Sheet], options: _Options, findings: Find
     findings.problems.raise_if_any()
     _check_names(sheets, options, findings.problems)
     findings.problems.raise_if_any()
-    with_people = form.kind != "table" or options.subject is not None
+    with_people = form.kind != "table" or options.subject is not None or _is_file_a_person(sheets)
     parts = [(sheet, _selected(sheet, form, options, with_people, findings)) for sheet in sheets]
     findings.problems.raise_if_any()
     if not any(len(table) for _, table in parts):
@@ -182,6 +183,12 @@ def _trials(form: Format, sheets: list[Sheet], options: _Options, findings: Find
         parts = _with_files(parts, findings)
     table = pd.concat([table for _, table in parts if len(table)], ignore_index=True).fillna("").astype("str")
     return _renamed(_numbered(table, form, findings) if form.kind != "table" else table, options, findings)
+
+
+def _is_file_a_person(sheets: list[Sheet]) -> bool:
+    """Return whether nothing but the files' names can tell people apart."""
+    names = {bare_name(name) for sheet in sheets for name in names_of(sheet.table)}
+    return len(sheets) > 1 and not names & ROLES["subject"].keys()
 
 
 def _selected(sheet: Sheet, form: Format, options: _Options, with_people: bool, findings: Findings) -> pd.DataFrame:

@@ -14,6 +14,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 IN_FILE = "_in_file"  # added to a column whose name the import needs for itself
+# Names that services give to people, or to their visits; those of people come first, and one is enough
+SERVICES = (
+    *("prolificpid", "prolificid", "prolificsubjectid", "workerid"),
+    *("sonaid", "srid", "runid", "jatosstudyresultid"),
+)
 PEOPLE = (
     (
         "subject",
@@ -27,7 +32,7 @@ PEOPLE = (
         "ppnr",
         "ppid",
     ),
-    ("prolificpid", "prolificid", "prolificsubjectid", "workerid", "sonaid", "srid", "runid", "jatosstudyresultid"),
+    SERVICES,
 )
 
 

@@ -47,6 +47,8 @@ def read_workbook(data: bytes, file: str, wanted: str | None, findings: Findings
                 return None
             names = list(sheets) if wanted is None else [wanted]
             filled = {name: rows for name in names if (rows := _rows(sheets[name], file, problems))}
+            # Remarks on a sheet of their own are no table
+            filled = {name: rows for name, rows in filled.items() if _is_table(rows)} or filled
     except Exception as error:  # openpyxl raises whatever a damaged file makes it stumble on
         _damaged(file, "Excel", error, problems)
         return None
@@ -55,10 +57,14 @@ def read_workbook(data: bytes, file: str, wanted: str | None, findings: Findings
         problems.add(file, seen, "one sheet", "Name it by the argument sheet.")
         return None
     for name, rows in filled.items():
+        n_above = _rows_above(rows)
+        if n_above:
+            findings.note(file, f"skipped what stands above the header in row {rows[n_above][0]}", n_above)
+            del rows[:n_above]
         if len(sheets) > 1:
             findings.note(file, f"read sheet {plain(name)} of {listed(sheets)}")
-        if rows[-1][0] > len(rows):
-            findings.note(file, "skipped rows without any entry", rows[-1][0] - len(rows))
+        if (n_empty := rows[-1][0] - len(rows) - n_above) > 0:
+            findings.note(file, "skipped rows without any entry", n_empty)
     return _table(next(iter(filled.values()), []), file, problems)
 
 
@@ -76,6 +82,16 @@ def _rows(sheet: Any, file: str, problems: Problems) -> list[tuple[int, list[str
         if texts:
             rows.append((line, texts))
     return rows
+
+
+def _rows_above(rows: list[tuple[int, list[str]]]) -> int:
+    """Return how many rows of a single entry, such as a title, stand above a header with a table below it."""
+    n = next((i for i, (_, texts) in enumerate(rows) if len(texts) > 1), 0)
+    return n if len(rows) - n > 1 else 0
+
+
+def _is_table(rows: list[tuple[int, list[str]]]) -> bool:
+    return len(rows) > 1 and max(len(texts) for _, texts in rows) > 1
 
 
 def _table(rows: Sequence[tuple[int, list[str]]], file: str, problems: Problems) -> pd.DataFrame | None:
