@@ -141,7 +141,7 @@ class Explored:
     def of_sets(self) -> list[NDArray[np.float64]]:
         """Return the same without each share of the filters. Where nodes do not matter, nothing is left out."""
         whole = self.log_likelihood
-        places = self._that_matter()
+        places = self._that_matter(NEGLIGIBLE)
         found = []
         for rows in self.sets:
             own = whole.copy()
@@ -183,7 +183,7 @@ class Explored:
         lenders = self._lending[int(np.argmin(away))].lenders
         return [np.concatenate([deviations_of(each.log_odds[i]) for i in lenders]) for each in self._learners]
 
-    def _that_matter(self, negligible: float = NEGLIGIBLE) -> NDArray[np.intp]:
+    def _that_matter(self, negligible: float) -> NDArray[np.intp]:
         """Return the computed nodes whose mass is not negligible."""
         log_prior = log_prior_mass(self.task.space).reshape(*self.learning_shape, -1)
         joint = np.array(
