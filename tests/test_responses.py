@@ -28,7 +28,7 @@ from holmes_fit.models.responses.ratings import Ratings
 from holmes_fit.models.responses.registry import RESPONSES, names_of_responding, response_of
 from holmes_fit.reporting.run_data import read_data
 from holmes_fit.reporting.scores import people_table
-from holmes_fit.settings.preset import load_preset
+from holmes_fit.settings.preset import load_preset, with_fixed
 from holmes_fit.settings.spaces import Space
 from holmes_fit.studies.recovery.shared_traces import shared_learners
 from holmes_fit.studies.simulation import simulate
@@ -276,6 +276,27 @@ def test_a_lattice_has_the_likelihood_of_a_far_finer_grid(response: Response) ->
     assert np.logaddexp.reduce(found) - np.log(found.size) == pytest.approx(exact, abs=0.03)
     (middle, *_), (at_nodes, *_) = ResponseNodes(Task(person, space)).nodes, space.response
     np.testing.assert_array_equal(middle, at_nodes.values)  # nothing is divided unless it must be
+
+
+def test_cells_of_learning_parameters_have_the_mean_likelihood_where_it_is_exact(tmp_path: Path) -> None:
+    """Precise ratings tell a learning rate to a third of a cell."""
+    (tmp_path / "few.toml").write_text('base = "default"\n[parameters.learning_rate]\nnodes = 24\n')
+    model, rule = MODELS["rescorla_wagner"], {"precision": 100.0, "shift": 0.0}
+    space = with_fixed(load_preset(tmp_path / "few.toml"), rule, [model], FINE).space(model, FINE)
+    (axis,) = space.free
+    at = axis.positions[axis.nodes // 2] + 0.45 * axis.spacing
+    truth = {"learning_rate": float(axis.to_natural(at)), **rule}
+    (learner,) = person = a_person(space, truth, shared_learners("conditioning", SEED), np.random.default_rng(SEED))
+    found = explore(Task(person, space), 1).log_likelihood.ravel()
+    fine = np.linspace(axis.low, axis.high, 4001)
+    seen, given = learner.observations, learner.answered
+    p_hat = [model.p_hat(seen, {"learning_rate": rate}, Observer(), stream_key(0))[0] for rate in axis.to_natural(fine)]
+    coded = FINE.coded(learner.choices)[given]
+    surface = Specialised(FINE).by_replicate(logit(np.array(p_hat))[:, given], coded, FINE.rule(rule))
+    exact = np.logaddexp.reduce(surface) - np.log(len(fine))
+    assert np.logaddexp.reduce(found) - np.log(axis.nodes) == pytest.approx(exact, abs=0.03)
+    share = np.exp(surface - np.logaddexp.reduce(surface))
+    assert np.sqrt(share @ fine**2 - (share @ fine) ** 2) < 0.4 * axis.spacing  # so that nodes alone would miss it
 
 
 def finely(space: Space, p_hat: Array, ratings: Array) -> float:

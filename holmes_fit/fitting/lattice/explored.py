@@ -10,6 +10,7 @@ of the Monte Carlo error.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,8 @@ from holmes_fit.likelihood.traces import Replicates, Traces
 
 SHARES = 8  # of the filters, which are left out in turn
 NEGLIGIBLE = 7.0  # nats below the best node, at which nothing need be left out
+FAR = 12.0  # the same where the highest points may lie between nodes
+PLACES = (1, 5, 3, 3)  # by the number of learning parameters, along each side of a cell over which is averaged
 
 NARROW = 0.75  # posterior SD, in spacings of the computed nodes, below which the nodes between are needed
 MOST_REFINEMENTS = 30  # nodes between others
@@ -80,6 +83,23 @@ class Explored:
         flat = int(np.ravel_multi_index(node, self.learning_shape)) if node else 0
         return self.task.traces(self.position(node), Replicates(self.replicates, LATTICE + A_NODE * flat))
 
+    def divide(self) -> None:
+        """Take the mean likelihood over those cells of the learning parameters that matter, where it is exact."""
+        axes = self.task.space.learning
+        count = PLACES[min(len(axes), len(PLACES) - 1)]
+        along = [((np.arange(count) + 0.5) / count - 0.5) * axis.spacing for axis in axes]
+        whole = self.log_likelihood.copy()
+        for place in self._that_matter(FAR):
+            middle = self.position(self.nodes[place])
+            whole[place] = log_mean(np.array([self._exactly(middle + away) for away in product(*along)]))
+        self._whole = whole
+
+    def _exactly(self, position: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the exact log-likelihood at a position of the learning parameters, at the response nodes."""
+        p_hat = self.task.traces(position, Replicates(1)).p_hat
+        rows = [own.on_grid(log_odds_of(each), self) for own, each in zip(self._learners, p_hat, strict=True)]
+        return self.response.averaged(np.sum(rows, axis=0))[0]
+
     def position(self, node: Node) -> NDArray[np.float64]:
         """Return where a node is, on the scales of search."""
         return node_position(self.task.space.learning, node)
@@ -121,7 +141,7 @@ class Explored:
     def of_sets(self) -> list[NDArray[np.float64]]:
         """Return the same without each share of the filters. Where nodes do not matter, nothing is left out."""
         whole = self.log_likelihood
-        places = self._that_matter()
+        places = self._that_matter(NEGLIGIBLE)
         found = []
         for rows in self.sets:
             own = whole.copy()
@@ -163,13 +183,13 @@ class Explored:
         lenders = self._lending[int(np.argmin(away))].lenders
         return [np.concatenate([deviations_of(each.log_odds[i]) for i in lenders]) for each in self._learners]
 
-    def _that_matter(self) -> NDArray[np.intp]:
+    def _that_matter(self, negligible: float) -> NDArray[np.intp]:
         """Return the computed nodes whose mass is not negligible."""
         log_prior = log_prior_mass(self.task.space).reshape(*self.learning_shape, -1)
         joint = np.array(
             [np.max(own + log_prior[node]) for node, own in zip(self.nodes, self.log_likelihood, strict=True)]
         )
-        return np.flatnonzero(joint > joint.max() - NEGLIGIBLE)
+        return np.flatnonzero(joint > joint.max() - negligible)
 
 
 class _Learner:
@@ -185,16 +205,16 @@ class _Learner:
         log_odds = log_odds_of(p_hat)
         self.log_odds.append(log_odds.astype(np.float32))
         if explored.task.kind == "marginal":
-            self._by_filter.append(self._on_grid(log_odds, explored))
+            self._by_filter.append(self.on_grid(log_odds, explored))
 
     def plain(self, rows: Rows, explored: Explored) -> NDArray[np.float64]:
         """Return the plain mean over some filters, or the likelihood of their mean: nodes x response nodes."""
         if explored.task.kind == "marginal":
             return np.stack([log_mean(each[rows]) for each in self._by_filter])
         means = [1 / (1 + np.exp(-each[rows].astype(np.float64))) for each in self.log_odds]
-        return np.concatenate([self._on_grid(log_odds_of(p.mean(axis=0, keepdims=True)), explored) for p in means])
+        return np.concatenate([self.on_grid(log_odds_of(p.mean(axis=0, keepdims=True)), explored) for p in means])
 
-    def _on_grid(self, log_odds: NDArray[np.float64], explored: Explored) -> NDArray[np.float64]:
+    def on_grid(self, log_odds: NDArray[np.float64], explored: Explored) -> NDArray[np.float64]:
         answered = ~np.isnan(self.coded)
         given = np.ascontiguousarray(log_odds[:, answered])
         on_grid = self.by.on_grid(given, self.coded[answered], explored.response.nodes)
@@ -228,9 +248,12 @@ def explore(task: Task, replicates: int) -> Explored:
     evidence too low: lucky ones would be measured again and unlucky ones not.
 
     If the likelihood is exact, a node costs little, and all are computed: some models jump from one point to the next.
+    Answers that say much, such as ratings, make it so narrow that means over cells are taken in the place of nodes.
     """
     explored = Explored(task, replicates)
     explored.add(nodes_at_first(task))
+    if not task.is_noisy and task.space.answers.parts > 1:
+        explored.divide()
     between = _nodes_between(explored) if task.is_noisy else []
     if between:
         explored.add(between)

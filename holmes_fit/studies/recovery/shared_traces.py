@@ -104,6 +104,8 @@ class SharedTask(Task):
 
     def traces(self, position: NDArray[np.float64], replicates: Replicates) -> Traces:
         """Return the person's own choice of filters at a node, which their number says: every node has its own."""
+        if replicates.first < LATTICE:  # between nodes
+            return super().traces(position, replicates)
         return Traces(self.shared.taken(replicates, self.order), tuple(each.choices for each in self.learners))
 
 
