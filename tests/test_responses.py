@@ -340,7 +340,7 @@ def a_person(
     return tuple(learners)
 
 
-PEOPLE, DRAWS = 60, 199
+PEOPLE, DRAWS = 30, 199
 
 
 @pytest.mark.slow

@@ -37,8 +37,8 @@ from holmes_fit.likelihood.traces import Replicates, Traces
 
 SHARES = 8  # of the filters, which are left out in turn
 NEGLIGIBLE = 7.0  # nats below the best node, at which nothing need be left out
-FAR = 12.0  # the same where the highest points may lie between nodes
-PLACES = (1, 5, 3, 3)  # by the number of learning parameters, along each side of a cell over which is averaged
+FAR = 8.0  # the same where the highest points may lie between nodes
+PLACES = (1, 3, 3, 2)  # by the number of learning parameters, along each side of a cell over which is averaged
 
 NARROW = 0.75  # posterior SD, in spacings of the computed nodes, below which the nodes between are needed
 MOST_REFINEMENTS = 30  # nodes between others
