@@ -26,6 +26,9 @@ def _digest_of_sources() -> str:
 # file. So every state of the filters' sources has a cache of its own. This must happen before numba is imported.
 os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / ".pytest_cache" / "numba" / _digest_of_sources()))
 
+# As in workers: threads of two processes would wait for each other. This must happen before NumPy is imported.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 # A shell lets background jobs ignore Ctrl-C, and their children with them. The tests of Ctrl-C are to pass there, too.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
