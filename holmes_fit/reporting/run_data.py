@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections import ChainMap
+import re
+from collections import ChainMap, Counter
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
@@ -29,6 +30,7 @@ from holmes_fit.trials.cohorts import Cohort
 EVERYONE = "everyone"
 MOST_GROUPS = 10  # a covariate with more values than that is no grouping
 FIRST_LOOK = "first look"
+NUMBER = re.compile(r"\d+(?:\.\d+)?")  # in a warning
 
 OF_RECOVERY = ("recovery", "recovery_people", "truth", "confusion", "power", "sbc_summary")  # tables of its study
 OF_PARAMETERS = ("fits", "pooled", "group")
@@ -307,10 +309,28 @@ class CohortData:
                         found.setdefault(str(row["subject"]), {})[f"{row['model']}: {how}{text}"] = None
         return {subject: tuple(texts) for subject, texts in found.items()}
 
+    @cached_property
+    def common(self) -> set[str]:
+        """The kinds of warnings that everybody has who was fitted: they tell nobody apart."""
+        kinds = Counter(kind for texts in self.warned.values() for kind in {kind_of(text) for text in texts})
+        return {kind for kind, n in kinds.items() if n == self["models"]["subject"].nunique() > 1}
+
+    @cached_property
+    def marked(self) -> Mapping[str, tuple[str, ...]]:
+        """What is to be known of people and not of everybody."""
+        everyone = self.warned.items()
+        rest = {name: tuple(text for text in texts if kind_of(text) not in self.common) for name, texts in everyone}
+        return {name: texts for name, texts in rest.items() if texts}
+
     def warned_of(self, subject: str, model: str) -> Iterator[str]:
-        """Give the warnings about a person that a model has."""
+        """Give what marks a person among the others, of a model."""
         start = f"{model}: "
-        return (text.removeprefix(start) for text in self.warned.get(subject, ()) if text.startswith(start))
+        return (text.removeprefix(start) for text in self.marked.get(subject, ()) if text.startswith(start))
+
+
+def kind_of(warning: str) -> str:
+    """Return what warnings have in common that differ in their numbers only."""
+    return NUMBER.sub("#", warning)
 
 
 def read_data(
