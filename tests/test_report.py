@@ -12,6 +12,7 @@ from pypdf import PdfReader
 import holmes_fit as hf
 from holmes_fit._support.errors import InputError
 from holmes_fit.reporting.registry import PAGES
+from holmes_fit.reporting.run_data import read_data
 from holmes_fit.reporting.sections.appendix import without_folders
 from holmes_fit.runs.folder import read_run
 from holmes_fit.runs.schema import of
@@ -408,3 +409,92 @@ def test_a_real_run_makes_a_report_with_every_page_it_can(tmp_path: Path) -> Non
     assert f"3 people gave {answered} answers" in sections["Data"]
     assert "20 particles and systematic resampling" in sections["Methods"]
     assert str(fits.run.manifest.about["code"]) in sections["Appendix"]
+
+
+# --- Sharing
+NAMES = ("anna.b", "Otto Ö", "1234", "p-7")
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Path]]:
+    """A run whose tables speak of people by name, and its report without names."""
+    root = tmp_path_factory.mktemp("shared")
+    folder = make_run(root / "run", Sample(8, 12, names=NAMES, label=LABEL))
+    path = folder / "manifest.json"
+    path.write_text(path.read_text().replace("data.csv", "anna.b.csv"))
+    out = pd.read_csv(folder / "exclusions.csv")
+    out.assign(seen="anna.b was late; '1234' was not, nor was x99").to_csv(folder / "exclusions.csv", index=False)
+    (folder / "recovery" / "truth.csv").write_text(
+        "subject,model,parameter,value,on_scale,like\nr1,flat,a,1,1,anna.b\n"
+    )
+    return folder, hf.report(folder, root / "shared.pdf", figures=root / "figures", anonymous=True)
+
+
+def test_a_shared_report_names_nobody(shared: tuple[Path, list[Path]]) -> None:
+    _, written = shared
+    names = [*NAMES, *(f"s{place:02d}" for place in range(5, 9)), "x99"]
+    pdf, key, *others = written
+    assert key.name == "shared_key.csv"
+    reader = PdfReader(pdf)
+    outline = " ".join(str(entry) for entry in reader.outline)
+    texts = {"pdf": " ".join(page.extract_text() for page in reader.pages), "about": f"{reader.metadata} {outline}"}
+    texts |= {path.name: path.read_text() for path in others if path.suffix in (".csv", ".svg")}
+    texts |= {f"name of {path.name}": path.name for path in written}
+    assert len([name for name in texts if name.endswith(".svg")]) > 20
+    for where, text in texts.items():
+        numbers = re.findall(r"[\d.,]*1234[\d.,]*", text)  # a name that is a number may be a part of another one
+        assert [name for name in names if name != "1234" and name in text] == [], where
+        assert "1234" not in {found.strip(".,") for found in numbers}, where
+    assert "could not be fitted with flat" in texts["pdf"]
+    table = pd.read_csv(key, dtype=str)
+    assert sorted(table["subject"]) == sorted(names)
+    assert table["number"].tolist() == [str(place) for place in range(1, 10)]
+    assert table["subject"].tolist() != sorted(names)  # whose order would tell who is who
+
+
+def test_numbers_stand_for_the_people_of_the_key(shared: tuple[Path, list[Path]]) -> None:
+    folder, (_, key, *_) = shared
+    name_of = pd.read_csv(key, dtype=str).set_index("number")["subject"]
+    data = read_data(folder, anonymous=True)
+    for name in ("fits", "models", "trials_fitted", "model_probabilities", "trees"):
+        own, original = data[name], read_data(folder)[name]
+        assert own["subject"].is_monotonic_increasing
+        back = own.assign(subject=own["subject"].map(name_of))
+        columns = [each for each in ("subject", "model", "parameter", "trial", "node") if each in back]
+        both = [each.sort_values(columns, ignore_index=True) for each in (back, original)]
+        pd.testing.assert_frame_equal(*both, check_dtype=False)
+    record, number = read_run(folder).load_record(("holmes", "p-7")), name_of[name_of == "p-7"].index[0]
+    assert record is not None
+    found = data.record("holmes", number)
+    assert found is not None
+    assert found.key == record.key
+    assert data["exclusions"]["seen"].tolist() == [
+        "{} was late; {} was not, nor was {}".format(
+            *(name_of[name_of == name].index[0] for name in ("anna.b", "1234", "x99"))
+        )
+    ]
+
+
+def test_a_shared_report_has_the_same_bytes_again_and_keeps_an_old_key(
+    shared: tuple[Path, list[Path]], tmp_path: Path
+) -> None:
+    folder, written = shared
+    again = hf.report(folder, tmp_path / "shared.pdf", anonymous=True)
+    assert [path.read_bytes() for path in again] == [path.read_bytes() for path in written[:2]]
+    again[0].unlink()
+    with pytest.raises(InputError, match="a file that exists"):
+        hf.report(folder, tmp_path / "shared.pdf", anonymous=True)
+
+
+def test_real_data_are_shared_without_names(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    hf.fit(people(3), ["rescorla_wagner"], folder, preset=small_preset(tmp_path), observer=OBSERVER, workers=1)
+    data = read_data(folder, anonymous=True)
+    assert data.cohort is not None
+    assert {*data.cohort.trials["subject"]} == {each.subject for each in data.cohort.learners} == {"1", "2", "3"}
+    plain = hf.report(folder, tmp_path / "plain.pdf", pages=["data"], figures=tmp_path / "plain")
+    shared = hf.report(folder, tmp_path / "shared.pdf", pages=["data"], figures=tmp_path / "shared", anonymous=True)
+    curves = [
+        [path.read_bytes() for path in each if path.name == "data_learning_curves.csv"] for each in (plain, shared)
+    ]
+    assert curves[0] == curves[1] != []

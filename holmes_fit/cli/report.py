@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Annotated
 
+import typer
+
 import holmes_fit as hf
 from holmes_fit._support.errors import plain
 from holmes_fit.cli import options
@@ -15,6 +17,7 @@ from holmes_fit.cli.output import Output
     "holmes-fit report runs/pilot --out pilot.pdf",
     "holmes-fit report runs/pilot --out pilot.pdf --by group",
     "holmes-fit report runs/pilot --out short.pdf --pages summary,comparison --figures figures",
+    "holmes-fit report runs/pilot --out shared.pdf --anonymous",
 )
 def report(
     run: options.RunFolder,
@@ -33,6 +36,9 @@ def report(
     recovery: Annotated[
         Path | None, option("REC", "A recovery study of the same design; RUN/recovery by default.")
     ] = None,
+    anonymous: Annotated[
+        bool, typer.Option("--anonymous", help="Numbers for people's names; who is who goes into FILE_key.csv, apart.")
+    ] = False,
     force: options.Force = False,
     *,
     say: Output,
@@ -45,12 +51,23 @@ def report(
     from holmes_fit.reporting.sections.summary import headlines
 
     chosen = None if pages is None else [name.strip() for name in pages.split(",")]
-    written = hf.report(run, out, by=by, pages=chosen, preset=preset, figures=figures, recovery=recovery, force=force)
+    written = hf.report(
+        run,
+        out,
+        by=by,
+        pages=chosen,
+        preset=preset,
+        figures=figures,
+        recovery=recovery,
+        anonymous=anonymous,
+        force=force,
+    )
     pdfs = [path for path in written if path.suffix == ".pdf"]
-    say.wrote(*pdfs)
+    others = written[len(pdfs) + anonymous :]
+    say.wrote(*written[: len(pdfs) + anonymous])
     if figures is not None:
-        say.note(f"wrote {len(written) - len(pdfs)} files of figures and tables")
-        say.wrote(*(path for path in written if path not in pdfs), silently=True)
+        say.note(f"wrote {len(others)} files of figures and tables")
+        say.wrote(*others, silently=True)
     data = read_data(run, recovery=recovery)
     words = headlines(data)
     names = ", ".join(plain(str(path), limit=300) for path in pdfs)

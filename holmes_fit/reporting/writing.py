@@ -9,6 +9,7 @@ from pathlib import Path
 from matplotlib import rc_context
 
 from holmes_fit._support.atomic import check_outputs, written_whole
+from holmes_fit._support.csv_tables import write_table
 from holmes_fit._support.errors import Problems, Quoted, check_kind, plain
 from holmes_fit.reporting.blocks import About, Section, Text
 from holmes_fit.reporting.drawing import write_figures
@@ -30,6 +31,7 @@ def report(
     preset: str | os.PathLike[str] | Settings = "default",
     figures: str | os.PathLike[str] | None = None,
     recovery: str | os.PathLike[str] | None = None,
+    anonymous: bool = False,
     force: bool = False,
 ) -> list[Path]:
     """Write the report of a cohort as a PDF, from a saved run alone. Nothing is fitted.
@@ -53,13 +55,16 @@ def report(
         A folder for each figure as PNG and SVG, and what it shows as CSV; a new one, or an empty one.
     recovery
         The folder of a recovery study of the same design; ``recovery`` within the run by default.
+    anonymous
+        Whether people are numbers everywhere, in figures and their files too. Who is who stands in a file beside the
+        PDF, ``cohort_key.csv``, which is not to be shared with it. Groups and problems keep their names.
     force
         Whether files that are there already may be replaced.
 
     Returns
     -------
     list of pathlib.Path
-        The PDF, or one for each group, and then the files of figures.
+        The PDF, or one for each group, then the key to numbers of people, and the files of figures.
 
     Raises
     ------
@@ -83,11 +88,11 @@ def report(
     given = (pages,) if isinstance(pages, str) else pages  # whose letters would be pages otherwise
     chosen = tuple(given) if given is not None else settings.pages or known
     check_pages(chosen, known, "argument pages")
-    data = replace(read_data(run, by, recovery), settings=settings)
+    data = replace(read_data(run, by, recovery, anonymous), settings=settings)
     parts = _parts(data, Path(out), by)
     check_outputs(parts, force, suffixes=(".pdf",))
     folders = _figure_folders(parts, figures, by is not None, force)
-    written = []
+    written = _write_key(data, Path(out), force)
     for (path, part), folder in zip(parts.items(), folders, strict=True):
         written += _write(path, part, chosen, folder)
     return [*parts, *written]
@@ -129,6 +134,16 @@ def _figure_folders(
             problems.add(where, Quoted(str(error)), "a folder for figures")
     problems.raise_if_any()
     return [*folders]
+
+
+def _write_key(data: CohortData, out: Path, force: bool) -> list[Path]:
+    """Write who is who, beside the PDF, where people are numbers; and return the file."""
+    if data.numbers is None:
+        return []
+    path = out.with_name(f"{out.stem}_key.csv")
+    check_outputs([path], force)
+    write_table(data.numbers.key(), path)
+    return [path]
 
 
 def _write(path: Path, data: CohortData, chosen: Sequence[str], figures: Path | None) -> list[Path]:

@@ -131,7 +131,8 @@ def _provenance(data: CohortData) -> dict[str, str]:
     """Return where all of it came from; what is not known is empty."""
     identity, protocol = data.identity, part_of(data.identity, "protocol")
     return {
-        "command": without_folders(str(data.about.get("command", ""))),
+        # Files, and people, have names of people.
+        "command": without_folders(str(data.about.get("command", ""))) if data.numbers is None else "",
         "begun": data.run.manifest.begun.isoformat(),
         "run (SHA-256 of its tables)": data.digest,
         "trials (SHA-256)": str(identity.get("trials", "")),

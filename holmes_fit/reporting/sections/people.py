@@ -150,7 +150,7 @@ class Cells:
             return Person(name, warning="not fitted", reason=self._reason(name))
         model, probability = self.best[name]
         certain = f" {share(probability)}" if np.isfinite(probability) else ""
-        record = self.data.run.load_record((model, name))
+        record = self.data.record(model, name)
         return Person(
             name,
             model=f"{self.data.words.label(model)}{certain}",
