@@ -18,6 +18,8 @@ from holmes_fit.cli.output import Output
     "holmes-fit report runs/pilot --out pilot.pdf --by group",
     "holmes-fit report runs/pilot --out short.pdf --pages summary,comparison --figures figures",
     "holmes-fit report runs/pilot --out shared.pdf --anonymous",
+    "holmes-fit report runs/pilot --out s07.pdf --person s07",
+    "holmes-fit report runs/pilot --out trees.pdf --pages trees --trees s07:3 --trees s09",
 )
 def report(
     run: options.RunFolder,
@@ -35,6 +37,10 @@ def report(
     ] = None,
     recovery: Annotated[
         Path | None, option("REC", "A recovery study of the same design; RUN/recovery by default.")
+    ] = None,
+    person: Annotated[str | None, option("NAME", "A sheet of one page about one person, instead of all pages.")] = None,
+    trees: Annotated[
+        list[str] | None, option("SUBJECT[:PROBLEM]", "Whose tree is shown, and of which problem; can be repeated.")
     ] = None,
     anonymous: Annotated[
         bool, typer.Option("--anonymous", help="Numbers for people's names; who is who goes into FILE_key.csv, apart.")
@@ -59,6 +65,8 @@ def report(
         preset=preset,
         figures=figures,
         recovery=recovery,
+        person=person,
+        trees=trees or (),
         anonymous=anonymous,
         force=force,
     )

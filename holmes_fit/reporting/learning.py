@@ -29,6 +29,14 @@ def learning_curve(data: CohortData) -> pd.DataFrame:
     return _curves(scored, {name: scored if name == EVERYONE else scored[scored["group"] == name] for name in groups})
 
 
+def person_curve(data: CohortData, subject: str) -> pd.DataFrame:
+    """Return the accuracy of one person beside that of everyone, with intervals over people for the latter alone."""
+    scored = _scored(data)
+    curve = _curves(scored, {EVERYONE: scored, subject: scored[scored["subject"] == subject]})
+    own = curve["group"] == subject
+    return curve.assign(lower=curve["lower"].mask(own), upper=curve["upper"].mask(own))
+
+
 def curves_within(data: CohortData) -> Iterator[tuple[str, pd.DataFrame]]:
     """Give the curves of conditions and phases, and of each value of the columns that the protocol names for it."""
     scored = _scored(data)

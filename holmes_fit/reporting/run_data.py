@@ -6,7 +6,7 @@ import hashlib
 import os
 import re
 from collections import ChainMap, Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -47,6 +47,7 @@ class CohortData:
     scope: str = ""  # the only group that the report is about; everyone if empty
     settings: Settings = field(default_factory=Settings)
     numbers: Numbers | None = None  # in the place of people's names
+    asked_trees: Sequence[tuple[str, str]] = ()  # whose trees, and of which problem (all, if empty), instead of some
     tables: dict[str, pd.DataFrame] = field(default_factory=dict, compare=False)  # those that have been read
 
     def __getitem__(self, name: str) -> pd.DataFrame:
