@@ -17,6 +17,7 @@ from holmes_fit.cli.output import Output
     "holmes-fit report runs/pilot --out pilot.pdf",
     "holmes-fit report runs/pilot --out pilot.pdf --by group",
     "holmes-fit report runs/pilot --out short.pdf --pages summary,comparison --figures figures",
+    "holmes-fit report runs/pilot --out paper.pdf --methods methods",
     "holmes-fit report runs/pilot --out shared.pdf --anonymous",
     "holmes-fit report runs/pilot --out s07.pdf --person s07",
     "holmes-fit report runs/pilot --out trees.pdf --pages trees --trees s07:3 --trees s09",
@@ -34,6 +35,9 @@ def report(
     ] = "default",
     figures: Annotated[
         Path | None, option("DIR", "Also each figure as PNG and SVG, and what it shows as CSV, into a new folder.")
+    ] = None,
+    methods: Annotated[
+        Path | None, option("DIR", "Also the methods as Markdown, LaTeX and BibTeX, into a new folder.")
     ] = None,
     recovery: Annotated[
         Path | None, option("REC", "A recovery study of the same design; RUN/recovery by default.")
@@ -64,6 +68,7 @@ def report(
         pages=chosen,
         preset=preset,
         figures=figures,
+        methods=methods,
         recovery=recovery,
         person=person,
         trees=trees or (),
@@ -71,11 +76,11 @@ def report(
         force=force,
     )
     pdfs = [path for path in written if path.suffix == ".pdf"]
-    others = written[len(pdfs) + anonymous :]
-    say.wrote(*written[: len(pdfs) + anonymous])
-    if figures is not None:
-        say.note(f"wrote {len(others)} files of figures and tables")
-        say.wrote(*others, silently=True)
+    drawn = [path for path in written if figures is not None and figures in path.parents]
+    say.wrote(*(path for path in written if path not in drawn))
+    if drawn:
+        say.note(f"wrote {len(drawn)} files of figures and tables")
+        say.wrote(*drawn, silently=True)
     data = read_data(run, recovery=recovery)
     words = headlines(data)
     names = ", ".join(plain(str(path), limit=300) for path in pdfs)

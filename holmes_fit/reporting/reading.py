@@ -42,3 +42,14 @@ def read_json(folder: Path, name: str) -> Mapping[str, Any]:
 
 def _naming(folder: Path, name: str) -> AbstractContextManager[None]:
     return naming(plain(str(folder / name), limit=200), "a file as it was written")
+
+
+def attributes(folder: Path, name: str, group: str) -> Mapping[str, Any]:
+    """Return what a group of a NetCDF file says of itself; nothing where there is no such file, or no such group."""
+    import h5netcdf  # which takes longer than a page does
+
+    try:
+        with h5netcdf.File(inside(folder, name)) as file:
+            return dict(file[group].attrs)
+    except (OSError, KeyError, ValueError):
+        return {}

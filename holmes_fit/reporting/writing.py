@@ -16,8 +16,10 @@ from holmes_fit.reporting.asking import asked_trees, known_person
 from holmes_fit.reporting.blocks import About, Section, Text
 from holmes_fit.reporting.drawing import write_figures
 from holmes_fit.reporting.engine import RC, pdf_of
+from holmes_fit.reporting.manuscript import write_methods
 from holmes_fit.reporting.registry import PAGES
 from holmes_fit.reporting.run_data import CohortData, read_data
+from holmes_fit.reporting.sections.methods import methods_parts
 from holmes_fit.reporting.sections.person import sheet
 from holmes_fit.reporting.settings import Settings, check_pages, load_settings
 from holmes_fit.reporting.style import use_style
@@ -33,6 +35,7 @@ def report(
     pages: Sequence[str] | None = None,
     preset: str | os.PathLike[str] | Settings = "default",
     figures: str | os.PathLike[str] | None = None,
+    methods: str | os.PathLike[str] | None = None,
     recovery: str | os.PathLike[str] | None = None,
     person: str | None = None,
     trees: Sequence[str] = (),
@@ -58,6 +61,8 @@ def report(
         What goes into the report: the name of a shipped preset, the path of a TOML file, or settings.
     figures
         A folder for each figure as PNG and SVG, and what it shows as CSV; a new one, or an empty one.
+    methods
+        A folder for the methods as Markdown, LaTeX (with natbib) and BibTeX; a new one, or an empty one.
     recovery
         The folder of a recovery study of the same design; ``recovery`` within the run by default.
     person
@@ -74,7 +79,7 @@ def report(
     Returns
     -------
     list of pathlib.Path
-        The PDF, or one for each group, then the key to numbers of people, and the files of figures.
+        The PDF, or one for each group, then the key to numbers of people, the files of methods, and those of figures.
 
     Raises
     ------
@@ -92,7 +97,7 @@ def report(
     problems = Problems()
     check_kind("out", out, str | os.PathLike, "the path of a PDF", problems)
     check_kind("pages", pages, Iterable | None, "names of pages", problems)
-    for name, folder in (("figures", figures), ("recovery", recovery)):
+    for name, folder in (("figures", figures), ("methods", methods), ("recovery", recovery)):
         check_kind(name, folder, str | os.PathLike | None, "a folder", problems)
     check_kind("person", person, str | None, "the name of a person", problems)
     check_kind("trees", trees, Iterable, "names of people", problems)
@@ -109,8 +114,11 @@ def report(
     make = partial(sections_of, chosen=chosen) if person is None else partial(sheets_of, person=person)
     parts = _parts(data, Path(out), by)
     check_outputs(parts, force, suffixes=(".pdf",))
-    folders = _figure_folders(parts, figures, by is not None, force)
+    folders = _folders_for(parts, figures, by is not None, force)
+    of_methods = _folders_for(parts, methods, by is not None, force)
     written = _write_key(data, Path(out), force)
+    for part, folder in zip(parts.values(), of_methods, strict=True):
+        written += [] if folder is None else write_methods(folder, methods_parts(part))
     for (path, part), folder in zip(parts.items(), folders, strict=True):
         written += _write(path, part, make(part), folder)
     return [*parts, *written]
@@ -131,12 +139,12 @@ def _parts(data: CohortData, out: Path, by: str | None) -> dict[Path, CohortData
     return found
 
 
-def _figure_folders(
-    parts: dict[Path, CohortData], figures: str | os.PathLike[str] | None, several: bool, force: bool
+def _folders_for(
+    parts: dict[Path, CohortData], given: str | os.PathLike[str] | None, several: bool, force: bool
 ) -> list[Path | None]:
-    if figures is None:
+    if given is None:
         return [None] * len(parts)
-    root = Path(figures)
+    root = Path(given)
     folders = [root / path.stem if several else root for path in parts]
     problems = Problems()
     for folder in folders:
@@ -145,11 +153,11 @@ def _figure_folders(
             folder.mkdir(parents=True, exist_ok=True)
             if not force and any(folder.iterdir()):
                 advice = "Use the argument force to replace those of the same names."
-                problems.add(where, Quoted("files in it"), "a new folder for figures, or an empty one", advice)
+                problems.add(where, Quoted("files in it"), "a new folder, or an empty one", advice)
             elif not os.access(folder, os.W_OK):
-                problems.add(where, Quoted("read-only"), "a folder for figures")
+                problems.add(where, Quoted("read-only"), "a folder to write into")
         except (OSError, ValueError) as error:
-            problems.add(where, Quoted(str(error)), "a folder for figures")
+            problems.add(where, Quoted(str(error)), "a folder to write into")
     problems.raise_if_any()
     return [*folders]
 

@@ -183,8 +183,8 @@ def _condition(data: CohortData, learner: Learner) -> str:
     trials = data.cohort.trials
     own = trials[(trials["subject"] == learner.subject) & (trials["restart"] == learner.restart)]
     names = [name for name in curve_columns(data.cohort.protocol) if name in trials and trials[name].nunique() > 1]
-    told = [f"{brief(name)} {brief(own[name].iloc[0])}" for name in names if own[name].nunique() == 1]
-    return f" Condition: {', '.join(told)}." if told else ""
+    told = [f"{brief(name)} is {brief(own[name].iloc[0])}" for name in names if own[name].nunique() == 1]
+    return f" Here, {listed(told)}." if told else ""
 
 
 def _clearest(nodes: list[Node]) -> str:
