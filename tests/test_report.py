@@ -2,6 +2,7 @@
 
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -11,7 +12,8 @@ from pypdf import PdfReader
 
 import holmes_fit as hf
 from holmes_fit._support.errors import InputError
-from holmes_fit.reporting.registry import PAGES
+from holmes_fit._support.notebooks import MOST, InNotebook
+from holmes_fit.reporting.registry import PAGES, figures_of
 from holmes_fit.reporting.run_data import read_data
 from holmes_fit.reporting.sections.appendix import without_folders
 from holmes_fit.runs.folder import read_run
@@ -409,6 +411,33 @@ def test_a_real_run_makes_a_report_with_every_page_it_can(tmp_path: Path) -> Non
     assert f"3 people gave {answered} answers" in sections["Data"]
     assert "20 particles and systematic resampling" in sections["Methods"]
     assert str(fits.run.manifest.about["code"]) in sections["Appendix"]
+
+
+# --- Notebooks
+def test_help_names_every_figure(run: Path) -> None:
+    said = re.findall(r"``([a-z]+_\w+)``", str(hf.draw.__doc__).partition("Parameters")[0])
+    forms = [re.compile(re.sub("[A-Z]+", ".+", name)) for name in said]
+    data = read_data(run)
+    names = [*figures_of(data), *figures_of(replace(data, tables={"comparison": pd.DataFrame()}))]
+    assert len(set(names)) > 35
+    for name in names:
+        assert any(form.fullmatch(name) for form in forms), f"{name} is not in the docstring of draw"
+
+
+def test_results_are_tables_in_a_notebook(tmp_path: Path) -> None:
+    simulated = hf.simulate("conditioning", "holmes", subjects=15, seed=1)
+    assert simulated.cohort._repr_html_().startswith("<p><b>Cohort</b>, its table <code>subjects</code>: 15 rows</p>")
+    fits = hf.fit(
+        people(3), ["rescorla_wagner"], tmp_path / "run", preset=small_preset(tmp_path), observer=OBSERVER, workers=1
+    )
+    html = fits._repr_html_()
+    assert re.findall(r"<th>(\w+)</th>", html) == list(fits.main_table[1:])
+    assert [f"{value:.4g}" in html for value in fits.models["log_evidence"]] == [True] * 3
+    assert f"<p>⚠ {fits.label}</p>" in html
+    many = InNotebook()
+    many.main_table, many.rows = ("rows",), pd.DataFrame({"x": ["<b>"] * 40})  # type: ignore[misc, attr-defined]
+    assert many._repr_html_().count("&lt;b&gt;") == MOST
+    assert "<b>" not in many._repr_html_().partition("</p>")[2]
 
 
 # --- Sharing

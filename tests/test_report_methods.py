@@ -121,8 +121,8 @@ def test_exclusions_and_trials_are_those_of_the_tables(run: Path) -> None:
     hidden = int((trials["trial"] <= 2).sum())
     assert said["Trials"].startswith(
         "Learning began anew with each problem (problem), 2 times a person in the median. Cues were coded as features "
-        "that are present or absent: tone, color (one for each of red and blue), 2 times, card (one for each of 1 and "
-        f"2), assigned anew as they appear. {hidden} trials had no feedback: "
+        "that are present or absent: tone, color (one for each of red and blue; 2 times), card (one for each of 1 and "
+        f"2; assigned anew as they appear). {hidden} trials had no feedback: "
     )
     assert "Ferrari & Cribari-Neto, 2004" in said["Models"]
 

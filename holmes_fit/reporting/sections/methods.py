@@ -107,9 +107,13 @@ def _coding(data: CohortData) -> Iterator[str]:
 def _cue(name: str, how: Mapping[str, Any]) -> str:
     """Return how a column became cues."""
     levels, copies = how.get("levels") or (), int(how.get("copies", 1))
-    each = f" (one for each of {listed([printable(level) for level in levels])})" if levels else ""
-    anew = ", assigned anew as they appear" if how.get("anew") else ""
-    return f"{printable(name)}{each}{anew}{f', {copies} times' if copies > 1 else ''}"
+    notes = [
+        f"one for each of {listed([printable(level) for level in levels])}" if levels else "",
+        "assigned anew as they appear" if how.get("anew") else "",
+        f"{copies} times" if copies > 1 else "",
+    ]
+    said = "; ".join(filter(None, notes))
+    return f"{printable(name)}{f' ({said})' if said else ''}"
 
 
 def _models(data: CohortData) -> Iterator[str]:
