@@ -56,6 +56,22 @@ def test_the_trees_that_are_asked_for_are_shown(tmp_path: Path) -> None:
     assert "Best fit" not in words
 
 
+def test_trees_of_one_group_do_not_end_the_report_of_another(tmp_path: Path) -> None:
+    folder = make_run(tmp_path / "run", Sample(6, 12, warned=False, records=False))
+    data = replace(CohortData(read_run(folder)), asked_trees=[("s01", "")])
+    found = [[each.subject for each in chosen_learners(data.within(name), "holmes")] for name in data.groups]
+    assert found[0] == ["s01"]
+    assert len(found[1]) == 3
+
+
+def test_someone_without_a_tree_of_the_shown_model_is_refused(tmp_path: Path) -> None:
+    folder = make_run(tmp_path / "run", Sample(3, 12, warned=False, records=False))
+    nodes = pd.read_csv(folder / "trees.csv")
+    nodes[(nodes["subject"] != "s02") | (nodes["model"] == "flat")].to_csv(folder / "trees.csv", index=False)
+    with pytest.raises(InputError, match=r"saw 's02'; allowed: someone whose tree the run has"):
+        asked_trees(CohortData(read_run(folder)), ["s02"])
+
+
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
@@ -123,6 +139,7 @@ def test_a_sheet_can_be_shared_and_has_no_pages_beside_it(tmp_path: Path) -> Non
     for options, message in (
         ({"pages": ["data"]}, "a sheet is one page"),
         ({"by": "group"}, "a sheet is one page"),
+        ({"trees": ["Bert"]}, "a sheet is one page"),
         ({"person": "Ana"}, "Did you mean 'Anna'"),
     ):
         with pytest.raises(InputError, match=message):

@@ -71,9 +71,7 @@ class Numbers:
 
 def numbers_of(root: Path) -> Numbers:
     """Return a number for everyone whom a run names, those who were left out among them."""
-    tables = [
-        table for name in ("subjects", "exclusions") if (table := read_if_there(root, f"{name}.csv")) is not None
-    ]
+    tables = [table for name in ("subjects", "exclusions") if (table := read_if_there(root, f"{name}.csv")) is not None]
     names = {str(name) for table in tables for name in table["subject"]}.difference(NOBODY)
     secret = b"".join(content(root, name) for name in SECRET if (root / name).is_file())
     order = sorted(names, key=lambda name: hashlib.sha256(secret + name.encode()).digest())

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from holmes_fit._support.errors import InputError, Problem, nearest, shown
 from holmes_fit.reporting.run_data import CohortData
+from holmes_fit.reporting.sections.trees import shown_model
 
 
 def called(data: CohortData) -> Mapping[str, str]:
@@ -25,7 +26,8 @@ def asked_trees(data: CohortData, asked: Sequence[str]) -> list[tuple[str, str]]
     found, names = [], called(data)
     for text in asked:
         name, _, restart = text.rpartition(":") if text not in names and ":" in text else (text, "", "")
-        subject, trees = known_person(data, name, "argument trees"), data["trees"]
+        subject = known_person(data, name, "argument trees")
+        trees = data.of_model("trees", shown_model(data)) if len(data["trees"]) else data["trees"]
         known = [str(each) for each in trees.loc[trees["subject"] == subject, "restart"].unique()] if len(trees) else []
         if not known or (restart and restart not in known):
             allowed = f"SUBJECT:PROBLEM, with one of {', '.join(known)}" if known else "someone whose tree the run has"

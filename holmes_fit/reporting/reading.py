@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from holmes_fit._support.array_files import check_hdf5
 from holmes_fit._support.borders import LARGEST_JSON, inside, naming, parse_json, read_bytes
 from holmes_fit._support.errors import plain
 from holmes_fit.runs.schema import read, tables
@@ -49,7 +50,8 @@ def attributes(folder: Path, name: str, group: str) -> Mapping[str, Any]:
     import h5netcdf  # which takes longer than a page does
 
     try:
-        with h5netcdf.File(inside(folder, name)) as file:
+        check_hdf5(inside(folder, name))
+        with h5netcdf.File(folder / name) as file:
             return dict(file[group].attrs)
-    except (OSError, KeyError, ValueError):
+    except Exception:  # a damaged file of HDF5 can raise nearly anything
         return {}

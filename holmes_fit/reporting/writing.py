@@ -91,8 +91,8 @@ def report(
     >>> import holmes_fit as hf
     >>> hf.report("runs/pilot", "pilot.pdf", pages=["summary", "data"])
     [PosixPath('pilot.pdf')]
-    >>> hf.report("runs/pilot", "p03.pdf", person="p03")
-    [PosixPath('p03.pdf')]
+    >>> hf.report("runs/pilot", "s01.pdf", person="s01")
+    [PosixPath('s01.pdf')]
     """
     problems = Problems()
     check_kind("out", out, str | os.PathLike, "the path of a PDF", problems)
@@ -101,8 +101,8 @@ def report(
         check_kind(name, folder, str | os.PathLike | None, "a folder", problems)
     check_kind("person", person, str | None, "the name of a person", problems)
     check_kind("trees", trees, Iterable, "names of people", problems)
-    if person is not None and (by is not None or pages is not None):
-        problems.add("argument person", shown(person), "neither pages nor groups beside it: a sheet is one page")
+    if person is not None and (by is not None or pages is not None or trees):
+        problems.add("argument person", shown(person), "no pages, groups or trees beside it: a sheet is one page")
     problems.raise_if_any()
     known = tuple(PAGES)
     settings = preset if isinstance(preset, Settings) else load_settings(preset, known)

@@ -60,8 +60,8 @@ def chosen_learners(data: CohortData, model: str) -> list[Learner]:
 
     Of someone with several learners, it is the one with the most trials. Where trees are asked for, it is those.
     """
-    if data.asked_trees:
-        return [each for asked in data.asked_trees for each in learners_of(data, model, *asked)]
+    if asked := [each for each in data.asked_trees if each[0] in set(data.subjects["subject"])]:
+        return [learner for each in asked for learner in learners_of(data, model, *each)]
     trees, fits = data.of_model("trees", model), data.of_model("models", model)
     fits = fits[fits["subject"].isin(set(trees["subject"]))]
     fits = fits.dropna(subset=["pseudo_r2"]).sort_values("pseudo_r2", ascending=False, kind="stable")
