@@ -145,7 +145,6 @@ def test_a_comparison_ends_as_its_diagnostics_say(
         families=SimpleNamespace(table=pd.DataFrame({"family": ["latent-cause"], "models": ["flat holmes"]})),
         people=pd.DataFrame(),
         prior_sensitivity=pd.DataFrame({"model": ["flat"], "prior_width": [2.0]}),
-        families=SimpleNamespace(table=pd.DataFrame()),
         warnings=[],
     )
     given: dict[str, object] = {}
