@@ -106,6 +106,17 @@ def test_too_few_draws_end_with_a_warning_and_its_code(run_folder: Path, tmp_pat
     assert read_pooled(run, load_lattices(run, "bias", leave_out=lattices.subjects[:1])) is None
 
 
+def test_a_group_that_monte_carlo_errors_move_too_far_ends_with_the_code_of_warnings(
+    run_folder: Path, tmp_path: Path, shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holmes_fit.groups.pooling.pool.LARGEST_SHIFT", -1.0)  # no error is small enough
+    command = ["pool", run_folder, "--preset", preset(tmp_path, chains=2, tune=50, draws=50), "--workers", 1]
+    said = json.loads(shell(*command, "--quiet", "--json", code=3)[0])
+    converged, moved = said["warnings"]
+    assert converged.startswith("Not converged: bias.")
+    assert moved.startswith("Do not report the group of bias: the Monte Carlo error of the likelihood moves a mean or ")
+
+
 @pytest.mark.parametrize(
     ("mixture", "group", "evidence", "code", "said"),
     [

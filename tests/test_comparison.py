@@ -164,9 +164,10 @@ def test_a_run_is_compared_and_gets_its_tables(fitted: Run) -> None:
     assert first["likeliest_for"] == (likeliest == "rescorla_wagner").sum()
     assert first["most_evidence_for"] == (evidence.idxmax(axis=1) == "rescorla_wagner").sum()
     assert (
-        f"it is the likeliest for {first['likeliest_for']:.0f} of 6 by their posterior probabilities in the mixture, "
-        f"and for {first['most_evidence_for']:.0f} by their own evidence alone; for "
+        "By posterior probability in the mixture, which knows the group, it is the likeliest model of "
+        f"{first['likeliest_for']:.0f} of 6 people; for "
     ) in words
+    assert f" is above 0.95. By their own evidence alone, it is that of {first['most_evidence_for']:.0f}. " in words
     assert f"with probability {probability(first['exceedance'], found.mixture.diagnostics.ess_bulk)}, or" in words
     assert "1.000" not in words.partition("\n")[0]
     assert first["over_bias_error"] == pytest.approx(np.hypot(*table["log_evidence_error"]))

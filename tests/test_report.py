@@ -2,6 +2,7 @@
 
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -11,7 +12,9 @@ from pypdf import PdfReader
 
 import holmes_fit as hf
 from holmes_fit._support.errors import InputError
-from holmes_fit.reporting.registry import PAGES
+from holmes_fit._support.notebooks import MOST, InNotebook
+from holmes_fit.reporting.registry import PAGES, figures_of
+from holmes_fit.reporting.run_data import read_data
 from holmes_fit.reporting.sections.appendix import without_folders
 from holmes_fit.runs.folder import read_run
 from holmes_fit.runs.schema import of
@@ -86,23 +89,24 @@ def test_the_answer_is_that_of_the_tables(run: Path, pages: dict[str, str]) -> N
         f"HOLMES describes an estimated {percent(row['mean'])} of people (95% interval {percent(row['lower'])} to "
         f"{percent(row['upper'])}) among flat, Rescorla–Wagner, bias and HOLMES."
     )
-    comparison = table(run, "comparison.csv").set_index("model").loc["holmes"]
+    every = table(run, "comparison.csv").set_index("model")
+    comparison = every.loc["holmes"]
     wide = table(run, "model_probabilities.csv").pivot(index="subject", columns="model")
     probabilities = wide["probability"]
     best, by_evidence = ((wide[name].idxmax(axis=1) == "holmes").sum() for name in ("probability", "log_evidence"))
     n = len(wide)
-    flat = table(run, "comparison.csv").set_index("model").loc["flat"]  # it comes next in evidence
+    flat = every.loc["flat"]  # it comes next in evidence
     assert flat["log_evidence"] > comparison["log_evidence"] - comparison["over_rescorla_wagner"]
     ahead = comparison["log_evidence"] - flat["log_evidence"]
     error = math.hypot(comparison["log_evidence_error"], flat["log_evidence_error"])
     doubt = "" if ahead >= 3 else ", so that flat explains the choices about as well, or better"
     words = (
         f"It is the most frequent of them with probability {probability(comparison['exceedance'])}, and "
-        f"{probability(comparison['protected_exceedance'])} once chance is allowed for (protected exceedance). Person "
-        f"by person, it is the likeliest for {best} of {n} people by posterior probability in the mixture, and for "
-        f"{by_evidence} by their own evidence alone; for {(probabilities.max(axis=1) > 0.95).sum()} of {n} one model "
-        "or another has a posterior probability above 0.95. Against the best of the others and the baselines, its log "
-        f"evidence summed over people is {places(ahead, 1, '+')} ± {places(error, 1)} nats over flat, "
+        f"{probability(comparison['protected_exceedance'])} once chance is allowed for (protected exceedance). By "
+        f"posterior probability in the mixture, which knows the group, it is the likeliest model of {best} of {n} "
+        f"people; for {(probabilities.max(axis=1) > 0.95).sum()} one model or another is above 0.95. By their own "
+        f"evidence alone, it is that of {by_evidence}. Against the best of the others and the baselines, its "
+        f"log evidence summed over people is {places(ahead, 1, '+')} ± {places(error, 1)} nats over flat, "
         f"{places(comparison['over_rescorla_wagner'], 1, '+')} ± 1.1 nats over Rescorla–Wagner and "
         f"{places(comparison['over_bias'], 1, '+')} ± 1.1 nats over bias{doubt}."
     )
@@ -252,21 +256,22 @@ def test_behaviour_people_and_trees_are_those_of_the_tables(run: Path, pages: di
     [
         ("Data", "could not be fitted with flat, HOLMES, Rescorla–Wagner and bias: all answers are missed (s06)"),
         ("Data", "so few answers that their estimates are mostly the prior (s02)"),
-        ("Models against behaviour", "HOLMES: the likelihood of 1 person is noisy (s01)"),
-        ("Flat or HOLMES", "HOLMES: the likelihood of 1 person is noisy (s01)"),
+        ("Models against behaviour", "Noisy likelihood: HOLMES for 1 of 5 people (s01)"),
+        ("Flat or HOLMES", "Noisy likelihood: HOLMES for 1 of 5 people (s01)"),
         ("Flat or HOLMES", "Mixture of models: R-hat 1.03: the chains do not agree yet."),
         ("Flat or HOLMES", "all answers are missed (s06)"),
         ("Parameters", "Group model of HOLMES: 3 divergences; R-hat 1.08: the chains do not agree."),
         ("Summary", "Group model of HOLMES: 3 divergences"),
-        ("Summary", "all answers are missed (s06)"),
-        ("Parameters", "HOLMES: the likelihood of 1 person is noisy (s01)"),
+        ("Parameters", "Noisy likelihood: HOLMES for 1 of 5 people (s01)"),
         ("Parameters", "all answers are missed (s06)"),
         ("Models against behaviour", "all answers are missed (s06)"),
-        ("Can this study tell?", "is noisy (s01)"),
+        ("Can this study tell?", "HOLMES for 1 of 5 people (s01)"),
         ("Can this study tell?", "Recovery study: a first look"),
-        ("Summary", "HOLMES: the likelihood of 1 person is noisy (s01)"),
         ("Summary", "Mixture of models: R-hat 1.03: the chains do not agree yet."),
-        ("Summary", "Recovery study: a first look"),
+        ("Summary", "3 more warnings: see the appendix of the whole report."),
+        ("Appendix", "all answers are missed (s06)"),
+        ("Appendix", "Noisy likelihood: HOLMES for 1 of 5 people (s01)"),
+        ("Appendix", "Recovery study: a first look"),
         ("People", "⚠ noisy likelihood"),
         ("People", "No fit: all answers are missed."),
         ("Appendix", "s06 flat all answers are missed"),
@@ -406,3 +411,119 @@ def test_a_real_run_makes_a_report_with_every_page_it_can(tmp_path: Path) -> Non
     assert f"3 people gave {answered} answers" in sections["Data"]
     assert "20 particles and systematic resampling" in sections["Methods"]
     assert str(fits.run.manifest.about["code"]) in sections["Appendix"]
+
+
+# --- Notebooks
+def test_help_names_every_figure(run: Path) -> None:
+    said = re.findall(r"``([a-z]+_\w+)``", str(hf.draw.__doc__).partition("Parameters")[0])
+    forms = [re.compile(re.sub("[A-Z]+", ".+", name)) for name in said]
+    data = read_data(run)
+    names = [*figures_of(data), *figures_of(replace(data, tables={"comparison": pd.DataFrame()}))]
+    assert len(set(names)) > 35
+    for name in names:
+        assert any(form.fullmatch(name) for form in forms), f"{name} is not in the docstring of draw"
+
+
+def test_results_are_tables_in_a_notebook(tmp_path: Path) -> None:
+    simulated = hf.simulate("conditioning", "holmes", subjects=15, seed=1)
+    assert simulated.cohort._repr_html_().startswith("<p><b>Cohort</b>, its table <code>subjects</code>: 15 rows</p>")
+    fits = hf.fit(
+        people(3), ["rescorla_wagner"], tmp_path / "run", preset=small_preset(tmp_path), observer=OBSERVER, workers=1
+    )
+    html = fits._repr_html_()
+    assert re.findall(r"<th>(\w+)</th>", html) == list(fits.main_table[1:])
+    assert [f"{value:.4g}" in html for value in fits.models["log_evidence"]] == [True] * 3
+    assert f"<p>⚠ {fits.label}</p>" in html
+    many = InNotebook()
+    many.main_table, many.rows = ("rows",), pd.DataFrame({"x": ["<b>"] * 40})  # type: ignore[misc, attr-defined]
+    assert many._repr_html_().count("&lt;b&gt;") == MOST
+    assert "<b>" not in many._repr_html_().partition("</p>")[2]
+
+
+# --- Sharing
+NAMES = ("anna.b", "Otto Ö", "1234", "p-7")
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Path]]:
+    """A run whose tables speak of people by name, and its report without names."""
+    root = tmp_path_factory.mktemp("shared")
+    folder = make_run(root / "run", Sample(8, 12, names=NAMES, label=LABEL))
+    path = folder / "manifest.json"
+    path.write_text(path.read_text().replace("data.csv", "anna.b.csv"))
+    out = pd.read_csv(folder / "exclusions.csv")
+    out.assign(seen="anna.b was late; '1234' was not, nor was x99").to_csv(folder / "exclusions.csv", index=False)
+    (folder / "recovery" / "truth.csv").write_text(
+        "subject,model,parameter,value,on_scale,like\nr1,flat,a,1,1,anna.b\n"
+    )
+    return folder, hf.report(folder, root / "shared.pdf", figures=root / "figures", anonymous=True)
+
+
+def test_a_shared_report_names_nobody(shared: tuple[Path, list[Path]]) -> None:
+    _, written = shared
+    names = [*NAMES, *(f"s{place:02d}" for place in range(5, 9)), "x99"]
+    pdf, key, *others = written
+    assert key.name == "shared_key.csv"
+    reader = PdfReader(pdf)
+    outline = " ".join(str(entry) for entry in reader.outline)
+    texts = {"pdf": " ".join(page.extract_text() for page in reader.pages), "about": f"{reader.metadata} {outline}"}
+    texts |= {path.name: path.read_text() for path in others if path.suffix in (".csv", ".svg")}
+    texts |= {f"name of {path.name}": path.name for path in written}
+    assert len([name for name in texts if name.endswith(".svg")]) > 20
+    for where, text in texts.items():
+        numbers = re.findall(r"[\d.,]*1234[\d.,]*", text)  # a name that is a number may be a part of another one
+        assert [name for name in names if name != "1234" and name in text] == [], where
+        assert "1234" not in {found.strip(".,") for found in numbers}, where
+    assert "could not be fitted with flat" in texts["pdf"]
+    table = pd.read_csv(key, dtype=str)
+    assert sorted(table["subject"]) == sorted(names)
+    assert table["number"].tolist() == [str(place) for place in range(1, 10)]
+    assert table["subject"].tolist() != sorted(names)  # whose order would tell who is who
+
+
+def test_numbers_stand_for_the_people_of_the_key(shared: tuple[Path, list[Path]]) -> None:
+    folder, (_, key, *_) = shared
+    name_of = pd.read_csv(key, dtype=str).set_index("number")["subject"]
+    data = read_data(folder, anonymous=True)
+    for name in ("fits", "models", "trials_fitted", "model_probabilities", "trees"):
+        own, original = data[name], read_data(folder)[name]
+        assert own["subject"].is_monotonic_increasing
+        back = own.assign(subject=own["subject"].map(name_of))
+        columns = [each for each in ("subject", "model", "parameter", "trial", "node") if each in back]
+        both = [each.sort_values(columns, ignore_index=True) for each in (back, original)]
+        pd.testing.assert_frame_equal(*both, check_dtype=False)
+    record, number = read_run(folder).load_record(("holmes", "p-7")), name_of[name_of == "p-7"].index[0]
+    assert record is not None
+    found = data.record("holmes", number)
+    assert found is not None
+    assert found.key == record.key
+    assert data["exclusions"]["seen"].tolist() == [
+        "{} was late; {} was not, nor was {}".format(
+            *(name_of[name_of == name].index[0] for name in ("anna.b", "1234", "x99"))
+        )
+    ]
+
+
+def test_a_shared_report_has_the_same_bytes_again_and_keeps_an_old_key(
+    shared: tuple[Path, list[Path]], tmp_path: Path
+) -> None:
+    folder, written = shared
+    again = hf.report(folder, tmp_path / "shared.pdf", anonymous=True)
+    assert [path.read_bytes() for path in again] == [path.read_bytes() for path in written[:2]]
+    again[0].unlink()
+    with pytest.raises(InputError, match="a file that exists"):
+        hf.report(folder, tmp_path / "shared.pdf", anonymous=True)
+
+
+def test_real_data_are_shared_without_names(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    hf.fit(people(3), ["rescorla_wagner"], folder, preset=small_preset(tmp_path), observer=OBSERVER, workers=1)
+    data = read_data(folder, anonymous=True)
+    assert data.cohort is not None
+    assert {*data.cohort.trials["subject"]} == {each.subject for each in data.cohort.learners} == {"1", "2", "3"}
+    plain = hf.report(folder, tmp_path / "plain.pdf", pages=["data"], figures=tmp_path / "plain")
+    shared = hf.report(folder, tmp_path / "shared.pdf", pages=["data"], figures=tmp_path / "shared", anonymous=True)
+    curves = [
+        [path.read_bytes() for path in each if path.name == "data_learning_curves.csv"] for each in (plain, shared)
+    ]
+    assert curves[0] == curves[1] != []

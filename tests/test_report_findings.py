@@ -4,17 +4,21 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from holmes_fit._support.errors import InputError
 from holmes_fit._support.numbers import share
 from holmes_fit.models.registry import MODELS, descriptions
-from holmes_fit.reporting.blocks import Panel
+from holmes_fit.reporting.blocks import Panel, Text
+from holmes_fit.reporting.learning import to_criterion
 from holmes_fit.reporting.names import Words
 from holmes_fit.reporting.run_data import CohortData, read_data
 from holmes_fit.reporting.sections import appendix, behaviour, comparison, methods, recovery, summary
-from holmes_fit.reporting.warnings import warned
+from holmes_fit.reporting.sections import data as data_page
+from holmes_fit.reporting.sections import people as people_page
+from holmes_fit.reporting.warnings import every_warning, warned
 from holmes_fit.runs.described import ABOUT
 from holmes_fit.runs.folder import open_run, read_run
 from holmes_fit.runs.schema import frame
@@ -128,11 +132,80 @@ def test_a_baseline_that_does_as_well_is_named(run: Path, over: float, doubted: 
     assert ("so that Rescorla–Wagner explains the choices about as well, or better." in words) == doubted
 
 
-@pytest.mark.parametrize(("rmse", "told"), [(0.001, "no model has"), (0.9, " band; ")])
+@pytest.mark.parametrize(("rmse", "told"), [(0.001, " By RMS error, no model is closer."), (0.9, " is closer.")])
 def test_it_is_said_what_closer_means(run: Path, rmse: float, told: str) -> None:
     words = behaviour._finding(changed(run, "predictive_summary.csv", rmse=rmse))
-    assert told in words
-    assert words.endswith(" has a smaller RMS error.")
+    assert ". By RMS error, " in words
+    assert words.endswith(told)
+
+
+def test_a_model_with_more_in_its_band_is_named(run: Path) -> None:
+    data = changed(run, "predictive_summary.csv", share_inside=0.65)
+    table = data["predictive_summary"]
+    for others, told in ((0.69, ", and 69% in that of flat"), (0.6, "")):
+        table.loc[table["model"] != "holmes", "share_inside"] = others * (table["model"] == "flat")
+        assert f"only 65% of the parts lie in the model's 95% band{told}. By RMS" in behaviour._finding(data)
+
+
+def with_trials(run: Path, lengths: Sequence[int], right_at_the_end: bool) -> CohortData:
+    """The data of a run whose people stop after so many trials, at random before, and then right or at random still."""
+    rng = np.random.default_rng(3)
+    rows = []
+    for place, n in enumerate(lengths):
+        outcome = rng.integers(0, 2, n)
+        choice = np.where(rng.random(n) < 0.5, outcome, 1 - outcome)
+        choice[-9:] = outcome[-9:] if right_at_the_end else choice[-9:]
+        about = {"subject": f"s{place:02d}", "restart": "", "trial": np.arange(1, n + 1), "model": "holmes"}
+        rows.append(pd.DataFrame({**about, "choice": choice, "outcome": outcome, "prediction_error": 0.1}))
+    data = CohortData(read_run(run), tables={"trials_fitted": pd.concat(rows, ignore_index=True)})
+    data.__dict__["cohort"] = None  # its file has other trials
+    return data
+
+
+def test_a_task_that_ends_at_a_criterion_is_recognised(run: Path) -> None:
+    data = with_trials(run, [40, 60, 80, 100, 100], right_at_the_end=True)
+    learners = to_criterion(data)
+    assert learners["reached"].tolist() == [True, True, True, False, False]
+    trials = data["trials_fitted"]
+    hits = (trials["choice"] == trials["outcome"]).groupby(trials["subject"]).mean()
+    assert data_page._criterion(data) == (
+        "As in a task that ends at a criterion, 3 of 5 learners stopped early and right, after 80 trials in the "
+        f"median; up to there they were right on {share(hits.iloc[:3].mean())} of their answers."
+    )
+    assert ", most of them never;" in data_page._criterion(with_trials(run, [40, 50, 60, 70, 70, 70, 70, 70], True))
+    for lengths, is_right in (([40, 60, 80, 100, 100], False), ([100] * 5, True), ([90, 100, 100], True)):
+        assert not len(to_criterion(with_trials(run, lengths, is_right)))
+
+
+def test_a_page_has_three_warnings_and_the_appendix_all(tmp_path: Path) -> None:
+    data = CohortData(read_run(make_run(tmp_path / "run", Sample(6, 8, label="a first look", records=False))))
+    every = every_warning(data)
+    first = every[:3]
+    assert [text.partition(":")[0] for text in first] == ["A first look.", "Group model of HOLMES", "Mixture of models"]
+    kinds = ("label", "failures", "noise", "pooling", "mixture", "recovery")
+    *shown, reference = warned(data, *kinds).texts
+    assert shown == first
+    assert reference == f"{len(every) - 3 - 1} more warnings: see the appendix of the whole report."  # one of answers
+    assert {block.text for block in appendix.APPENDIX.section(data).blocks if isinstance(block, Text)} >= {*every}
+    assert len(warned(data, "noise", "failures", "pooling").texts) == 3
+
+
+def test_what_everybody_has_is_said_once_and_marks_nobody(run: Path) -> None:
+    data = CohortData(read_run(run))
+    table = data["models"]
+    noisy = [f"noisy likelihood: the log evidence is uncertain by {place}.5 nats" for place in range(len(table))]
+    table["warning"] = np.where(table["model"] == "holmes", noisy, "")
+    table.loc[(table["model"] == "flat") & (table["subject"] == "s02"), "warning"] = "few answers (3): the prior"
+    assert data.common == {"holmes: noisy likelihood: the log evidence is uncertain by # nats"}
+    assert data.marked == {"s02": ("flat: few answers (3): the prior",)}
+    assert warned(data, "noise").texts[0].startswith("Noisy likelihood: HOLMES for all 6 people. Evidence is")
+    assert "Not marked, as everybody has it: noisy likelihood (HOLMES)." in people_page._reading(
+        data, people_page.Cells(data)
+    )
+    table["warning"] = table["warning"].where(table["subject"] != "s01", "")
+    data = CohortData(data.run, tables={"models": table})
+    assert "Noisy likelihood: HOLMES for 5 of 6 people (s02, s03, s04, s05, s06)" in warned(data, "noise").texts[0]
+    assert set(data.marked) == {"s02", "s03", "s04", "s05", "s06"}
 
 
 def test_only_people_who_could_be_fitted_are_counted_in_the_answer(tmp_path: Path) -> None:

@@ -129,7 +129,7 @@ def test_bad_files_end_with_2(run: Path, tmp_path: Path, shell: Shell) -> None:
         ([str(run), "--out", str(there)], "Use the option --force to replace it."),
         ([str(run), "--out", str(tmp_path / "a.txt")], "a name that ends in .pdf"),
         ([str(run), "--out", str(tmp_path / "none" / "a.pdf")], "no such folder"),
-        ([str(run), "--out", str(tmp_path / "a.pdf"), "--figures", str(tmp_path / "file")], "a folder for figures"),
+        ([str(run), "--out", str(tmp_path / "a.pdf"), "--figures", str(tmp_path / "file")], "a folder to write into"),
     ):
         assert message in shell.refuses("report", *arguments)
     assert there.read_text() == "something"

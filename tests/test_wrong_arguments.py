@@ -184,9 +184,7 @@ def test_figures_of_an_earlier_report_are_not_replaced_unasked(
     for pdf in tmp_path.glob("a_*.pdf"):
         pdf.unlink()
     said = shell.refuses(*again)
-    assert "files in it; allowed: a new folder for figures, or an empty one. Use the option --force" in " ".join(
-        said.split()
-    )
+    assert "files in it; allowed: a new folder, or an empty one. Use the option --force" in " ".join(said.split())
     assert figure.read_text() == "mine"
     assert not list(tmp_path.glob("b*.pdf"))
     shell(*again, "--force")

@@ -32,7 +32,7 @@ def pool(
     Results go to the run folder: group.csv (means, spreads, effects), pooled.csv (people's estimates, which shrink
     towards the group), pooling.csv (diagnostics), pooling_prior.csv (what the prior implies), pool_MODEL.nc (ArviZ),
     and with --formula behaviour.csv (right answers by the same covariates, without a model). What has not changed is
-    not sampled again. Ends with 3 if the chains have not converged.
+    not sampled again. Ends with 3 if the chains have not converged, or Monte Carlo errors move the group too far.
     """
     from holmes_fit.groups.pooling.behaviour import behaviour_in_words
     from holmes_fit.groups.pooling.results import BEHAVIOUR, in_words
@@ -71,5 +71,8 @@ def pool(
     failed = [name for name, each in found.items() if each.diagnostics.warnings]
     if failed:
         say.warn(not_converged(failed, sampling.draws))
+    for name, each in found.items():
+        for text in each.errors.warnings:
+            say.warn(f"Do not report the group of {name}: {text}.")
     compare = [shell("compare", run, *options.naming(models))] if len(fitted_run(run).models) > 1 else []
     say.next(*compare, shell("report", run, "--out", f"{run}.pdf"))

@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Annotated
 
+import typer
+
 import holmes_fit as hf
 from holmes_fit._support.errors import plain
 from holmes_fit.cli import options
@@ -15,6 +17,10 @@ from holmes_fit.cli.output import Output
     "holmes-fit report runs/pilot --out pilot.pdf",
     "holmes-fit report runs/pilot --out pilot.pdf --by group",
     "holmes-fit report runs/pilot --out short.pdf --pages summary,comparison --figures figures",
+    "holmes-fit report runs/pilot --out paper.pdf --methods methods",
+    "holmes-fit report runs/pilot --out shared.pdf --anonymous",
+    "holmes-fit report runs/pilot --out s07.pdf --person s07",
+    "holmes-fit report runs/pilot --out trees.pdf --pages trees --trees s07:3 --trees s09",
 )
 def report(
     run: options.RunFolder,
@@ -30,9 +36,19 @@ def report(
     figures: Annotated[
         Path | None, option("DIR", "Also each figure as PNG and SVG, and what it shows as CSV, into a new folder.")
     ] = None,
+    methods: Annotated[
+        Path | None, option("DIR", "Also the methods as Markdown, LaTeX and BibTeX, into a new folder.")
+    ] = None,
     recovery: Annotated[
         Path | None, option("REC", "A recovery study of the same design; RUN/recovery by default.")
     ] = None,
+    person: Annotated[str | None, option("NAME", "A sheet of one page about one person, instead of all pages.")] = None,
+    trees: Annotated[
+        list[str] | None, option("SUBJECT[:PROBLEM]", "Whose tree is shown, and of which problem; can be repeated.")
+    ] = None,
+    anonymous: Annotated[
+        bool, typer.Option("--anonymous", help="Numbers for people's names; who is who goes into FILE_key.csv, apart.")
+    ] = False,
     force: options.Force = False,
     *,
     say: Output,
@@ -45,12 +61,26 @@ def report(
     from holmes_fit.reporting.sections.summary import headlines
 
     chosen = None if pages is None else [name.strip() for name in pages.split(",")]
-    written = hf.report(run, out, by=by, pages=chosen, preset=preset, figures=figures, recovery=recovery, force=force)
+    written = hf.report(
+        run,
+        out,
+        by=by,
+        pages=chosen,
+        preset=preset,
+        figures=figures,
+        methods=methods,
+        recovery=recovery,
+        person=person,
+        trees=trees or (),
+        anonymous=anonymous,
+        force=force,
+    )
     pdfs = [path for path in written if path.suffix == ".pdf"]
-    say.wrote(*pdfs)
-    if figures is not None:
-        say.note(f"wrote {len(written) - len(pdfs)} files of figures and tables")
-        say.wrote(*(path for path in written if path not in pdfs), silently=True)
+    drawn = [path for path in written if figures is not None and figures in path.parents]
+    say.wrote(*(path for path in written if path not in drawn))
+    if drawn:
+        say.note(f"wrote {len(drawn)} files of figures and tables")
+        say.wrote(*drawn, silently=True)
     data = read_data(run, recovery=recovery)
     words = headlines(data)
     names = ", ".join(plain(str(path), limit=300) for path in pdfs)

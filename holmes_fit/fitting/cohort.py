@@ -9,9 +9,10 @@ from contextlib import closing
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from holmes_fit._support.errors import HolmesFitError, InputError, Problems, plain
+from holmes_fit._support.notebooks import InNotebook
 from holmes_fit._support.progress import OnProgress, Watched, begun_with, watched
 from holmes_fit.fitting.conditions import fit_conditions
 from holmes_fit.fitting.lattice.task import Task
@@ -39,8 +40,13 @@ class WorkLost(HolmesFitError):
 
 
 @dataclass(frozen=True)
-class Fits(RunResults):
+class Fits(InNotebook, RunResults):
     """The fits of a cohort, in their run folder. Tables are read from there when they are asked for."""
+
+    main_table: ClassVar = (
+        *("models", "subject", "model", "log_evidence", "log_evidence_error"),
+        *("pseudo_r2", "hit_rate", "warning"),
+    )
 
     parameters = StoredTable("fits.csv")
     models = StoredTable("models.csv")

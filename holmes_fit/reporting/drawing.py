@@ -34,6 +34,24 @@ def draw(
 ) -> Axes:
     """Draw one figure of the report.
 
+    Names are those below, as far as the run has what they show; those in capitals stand for names or numbers of the
+    run. The gallery in the documentation shows all.
+
+    - ``summary_frequencies``, ``summary_people``, ``summary_evidence``, ``summary_behaviour``, ``summary_learning``,
+      ``summary_confusion``, ``summary_information``
+    - ``data_learning_curves``, ``data_curves_by_COLUMN``, ``data_accuracy``, ``data_response_bias``, ``data_missed``
+    - ``behaviour_correct``, ``behaviour_correct_group_N``, ``behaviour_conditions_MODEL``, ``behaviour_choice``,
+      ``behaviour_no_feedback_correct``
+    - ``stimuli_models``, ``stimuli_profile``, ``stimuli_conditions_MODEL``, ``stimuli_exposures``,
+      ``stimuli_calibration``; ``test_models``, ``test_generalisation``
+    - ``comparison_people``, ``comparison_evidence``, ``comparison_frequencies``, ``comparison_exceedance``,
+      ``comparison_leave_one_out``, ``comparison_groups``, ``comparison_by_condition``, ``comparison_families``
+    - ``parameters_PARAMETER``, ``parameters_PARAMETER_group``, ``parameters_contrasts``, ``parameters_effects``,
+      ``parameters_correlations``, ``parameters_pair``, ``parameters_information``
+    - ``recovery_confusion_pooled``, ``recovery_confusion_evidence``, ``recovery_information``, ``recovery_power_N``,
+      ``recovery_MODEL``
+    - ``people_key``, ``people_N``; ``tree_key``, ``tree_N``, ``tree_problems``
+
     Parameters
     ----------
     run

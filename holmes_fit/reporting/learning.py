@@ -13,6 +13,10 @@ from holmes_fit.trials.curves import BLOCK, PARTS, TRIAL, column_division, curve
 CURVE = ["group", "by", "label", "x", "n_learners", "n_people", "mean", "lower", "upper"]
 KEYS = ["subject", "restart", "trial"]
 
+# A task ends at a criterion where at least so many learners stop early, and nearly all of them have that share of
+# their last answers right: of learners at chance 4 in a hundred do, of those who are right on 85%, 66.
+FEWEST_EARLY, LAST, RIGHT, NEARLY_ALL = 3, 8, 7 / 8, 0.9
+
 
 def learning_curve(data: CohortData) -> pd.DataFrame:
     """Return the accuracy over the file's own blocks, or else equal parts, for each group, with 95% intervals.
@@ -23,6 +27,14 @@ def learning_curve(data: CohortData) -> pd.DataFrame:
     scored = _scored(data)
     groups = data.groups or (EVERYONE,)
     return _curves(scored, {name: scored if name == EVERYONE else scored[scored["group"] == name] for name in groups})
+
+
+def person_curve(data: CohortData, subject: str) -> pd.DataFrame:
+    """Return the accuracy of one person beside that of everyone, with intervals over people for the latter alone."""
+    scored = _scored(data)
+    curve = _curves(scored, {EVERYONE: scored, subject: scored[scored["subject"] == subject]})
+    own = curve["group"] == subject
+    return curve.assign(lower=curve["lower"].mask(own), upper=curve["upper"].mask(own))
 
 
 def curves_within(data: CohortData) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -49,6 +61,25 @@ def change(data: CohortData) -> tuple[float, float, int, int] | None:
     own = scored[learner.isin(at_end)]
     hits = own.groupby(["point", "subject"])["hit"].mean().groupby("point").mean()
     return float(hits.iloc[0]), float(hits.iloc[-1]), len(at_end), learner.nunique()
+
+
+def to_criterion(data: CohortData) -> pd.DataFrame:
+    """Return a row for each learner of a task that ends at a criterion; no rows where it does not look like one.
+
+    It does where learners stop at different trials, and nearly all of those who stop early are right just before. They
+    have then ``reached`` it, with so many ``trials`` and such an ``accuracy`` up to there.
+    """
+    scored = _scored(data)
+    if not len(scored):
+        return pd.DataFrame()
+    learners = scored.groupby(KEYS[:2], sort=False)["hit"].agg(
+        accuracy="mean", first=lambda hit: hit.head(LAST).mean(), last=lambda hit: hit.tail(LAST).mean()
+    )
+    learners["trials"] = data.trials.groupby(KEYS[:2], sort=False).size()
+    learners["reached"] = learners["trials"] < learners["trials"].max()
+    early = learners[learners["reached"]]
+    is_one = len(early) >= FEWEST_EARLY and (early["last"] >= RIGHT).mean() >= NEARLY_ALL
+    return learners.reset_index() if is_one and (early["last"] > early["first"]).mean() > 0.5 else pd.DataFrame()
 
 
 def _scored(data: CohortData) -> pd.DataFrame:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections import ChainMap
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager
+import re
+from collections import ChainMap, Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,21 +14,23 @@ from typing import Any
 
 import pandas as pd
 
-from holmes_fit._support.borders import LARGEST_JSON, inside, naming, parse_json, read_bytes
 from holmes_fit._support.errors import InputError, Problem, Problems, Quoted, check_kind, nearest, plain
+from holmes_fit.reporting.anonymous import NAMES_IN_A_STUDY, Numbers, numbers_of
 from holmes_fit.reporting.names import Words
+from holmes_fit.reporting.reading import content, read_if_there, read_json
 from holmes_fit.reporting.settings import Settings
 from holmes_fit.runs.described import ABOUT
 from holmes_fit.runs.fitted import fitted_run
 from holmes_fit.runs.folder import HasRun, Run, read_run, run_of
 from holmes_fit.runs.manifest import MANIFEST
-from holmes_fit.runs.schema import read, tables
+from holmes_fit.runs.records import Record
 from holmes_fit.settings.spaces import named as in_condition
 from holmes_fit.trials.cohorts import Cohort
 
 EVERYONE = "everyone"
 MOST_GROUPS = 10  # a covariate with more values than that is no grouping
 FIRST_LOOK = "first look"
+NUMBER = re.compile(r"\d+(?:\.\d+)?")  # in a warning
 
 OF_RECOVERY = ("recovery", "recovery_people", "truth", "confusion", "power", "sbc_summary")  # tables of its study
 OF_PARAMETERS = ("fits", "pooled", "group")
@@ -44,6 +46,8 @@ class CohortData:
     grouping: str | None = None  # the covariate that makes groups; the first that divides people into few by default
     scope: str = ""  # the only group that the report is about; everyone if empty
     settings: Settings = field(default_factory=Settings)
+    numbers: Numbers | None = None  # in the place of people's names
+    asked_trees: Sequence[tuple[str, str]] = ()  # whose trees, and of which problem (all, if empty), instead of some
     tables: dict[str, pd.DataFrame] = field(default_factory=dict, compare=False)  # those that have been read
 
     def __getitem__(self, name: str) -> pd.DataFrame:
@@ -63,12 +67,15 @@ class CohortData:
 
     def _read(self, name: str) -> pd.DataFrame:
         folder = self.recovery_folder if name in OF_RECOVERY else self.run.root
-        table = None if folder is None else _read_if_there(folder, f"{name}.csv")
+        table = None if folder is None else read_if_there(folder, f"{name}.csv")
         if table is None:
             return pd.DataFrame()
         if name in OF_PARAMETERS and "condition" in table:  # a parameter in a condition is one of its own
             pairs = zip(table["parameter"], table["condition"], strict=True)
             table = table.assign(parameter=[in_condition(*pair) for pair in pairs])
+        if self.numbers is not None:
+            is_study = name in OF_RECOVERY
+            table = self.numbers.renamed(table, NAMES_IN_A_STUDY) if is_study else self.numbers.in_table(table)
         if not self.scope or name in OF_RECOVERY:
             return table
         return self._in_scope(name, table).reset_index(drop=True)
@@ -118,7 +125,7 @@ class CohortData:
     @cached_property
     def protocol(self) -> Mapping[str, Any]:
         """The content of ``protocol.json``."""
-        return _read_json(self.run.root, "protocol.json")
+        return read_json(self.run.root, "protocol.json")
 
     @property
     def study(self) -> str:
@@ -136,7 +143,7 @@ class CohortData:
         """The name and the SHA-256 of every file that a report may use."""
         folders = {"": self.run.root, **({"recovery/": self.recovery_folder} if self.recovery_folder else {})}
         return tuple(
-            (prefix + path.name, hashlib.sha256(_content(folder, path.name)).hexdigest())
+            (prefix + path.name, hashlib.sha256(content(folder, path.name)).hexdigest())
             for prefix, folder in folders.items()
             for path in sorted([*folder.glob("*.csv"), *folder.glob("*.json")])
         )
@@ -158,12 +165,12 @@ class CohortData:
 
     @cached_property
     def _covariates(self) -> pd.DataFrame:
-        table = _read_if_there(self.run.root, "subjects.csv")
+        table = read_if_there(self.run.root, "subjects.csv")
         if table is None or "subject" not in table:
             where = f"run {plain(str(self.run.root), limit=200)}, table subjects.csv"
             seen = "no such file" if table is None else "no column subject"
             raise InputError([Problem(where, seen, "the table of a run of holmes-fit fit")])
-        return table
+        return table if self.numbers is None else self.numbers.in_table(table)
 
     @cached_property
     def everyone(self) -> pd.DataFrame:
@@ -182,6 +189,8 @@ class CohortData:
                 raise InputError([Problem("argument by", repr(self.grouping), allowed, nearest(self.grouping, names))])
             return self.grouping
         kinds = {name: table[name] for name in names if not pd.api.types.is_numeric_dtype(table[name])}
+        if self.numbers is not None:  # what differs between all people is another name
+            kinds = {name: values for name, values in kinds.items() if values.nunique() < len(values)}
         return next((name for name, values in kinds.items() if 2 <= values.nunique() <= MOST_GROUPS), None)
 
     @cached_property
@@ -235,9 +244,15 @@ class CohortData:
     def cohort(self) -> Cohort | None:
         """The data that were fitted; nothing where the folder does not hold them as a fit leaves them."""
         try:
-            return fitted_run(self.run).cohort
+            cohort = fitted_run(self.run).cohort
         except InputError:
             return None
+        return cohort if self.numbers is None else self.numbers.in_cohort(cohort)
+
+    def record(self, model: str, subject: str) -> Record | None:
+        """Return the record of a person's fit; nothing where it is missing or damaged."""
+        name = subject if self.numbers is None else self.numbers.names.get(subject, subject)
+        return self.run.load_record((model, name))
 
     # --- The recovery study
 
@@ -259,7 +274,7 @@ class CohortData:
 
     @cached_property
     def _recovery_manifest(self) -> Mapping[str, Any]:
-        return {} if self.recovery_folder is None else _read_json(self.recovery_folder, MANIFEST)
+        return {} if self.recovery_folder is None else read_json(self.recovery_folder, MANIFEST)
 
     @cached_property
     def recovery_notes(self) -> tuple[str, ...]:
@@ -307,14 +322,35 @@ class CohortData:
                         found.setdefault(str(row["subject"]), {})[f"{row['model']}: {how}{text}"] = None
         return {subject: tuple(texts) for subject, texts in found.items()}
 
+    @cached_property
+    def common(self) -> set[str]:
+        """The kinds of warnings that everybody has who was fitted: they tell nobody apart."""
+        kinds = Counter(kind for texts in self.warned.values() for kind in {kind_of(text) for text in texts})
+        return {kind for kind, n in kinds.items() if n == self["models"]["subject"].nunique() > 1}
+
+    @cached_property
+    def marked(self) -> Mapping[str, tuple[str, ...]]:
+        """What is to be known of people and not of everybody."""
+        everyone = self.warned.items()
+        rest = {name: tuple(text for text in texts if kind_of(text) not in self.common) for name, texts in everyone}
+        return {name: texts for name, texts in rest.items() if texts}
+
     def warned_of(self, subject: str, model: str) -> Iterator[str]:
-        """Give the warnings about a person that a model has."""
+        """Give what marks a person among the others, of a model."""
         start = f"{model}: "
-        return (text.removeprefix(start) for text in self.warned.get(subject, ()) if text.startswith(start))
+        return (text.removeprefix(start) for text in self.marked.get(subject, ()) if text.startswith(start))
+
+
+def kind_of(warning: str) -> str:
+    """Return what warnings have in common that differ in their numbers only."""
+    return NUMBER.sub("#", warning)
 
 
 def read_data(
-    where: str | os.PathLike[str] | Run | HasRun, by: str | None = None, recovery: str | os.PathLike[str] | None = None
+    where: str | os.PathLike[str] | Run | HasRun,
+    by: str | None = None,
+    recovery: str | os.PathLike[str] | None = None,
+    anonymous: bool = False,
 ) -> CohortData:
     """Return what a report is made of, as far as the run has it. Parameters are those of :func:`report`."""
     run = run_of(where)
@@ -331,12 +367,12 @@ def read_data(
         seen = "no recovery.csv" if root.is_dir() else "no such folder"
         problems.add(f"folder {plain(str(root), limit=200)}", Quoted(seen), "the folder of holmes-fit recover")
     problems.raise_if_any()
-    data = CohortData(run, root, by)
+    data = CohortData(run, root, by, numbers=numbers_of(run.root) if anonymous else None)
     seen, wanted = (plain(named(each, "protocol")) for each in (data.recovery_identity, data.identity))
     if seen and seen != wanted:
         where = f"folder {plain(str(data.recovery_folder), limit=200)}"
         raise InputError([Problem(where, f"a study of the protocol {seen}", f"one of {wanted}, as the run is")])
-    if by is not None and len(data.all_groups) > data.n_people / 2 and data.n_people > 3:
+    if by is not None and len(data.all_groups) > data.n_people / 2 and (data.n_people > 3 or anonymous):
         seen = f"{len(data.all_groups)} values among {data.n_people} people"
         raise InputError([Problem("argument by", seen, "a covariate that makes groups of people")])
     return data
@@ -353,33 +389,3 @@ def part_of(whole: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
 def named(identity: Mapping[str, Any], key: str) -> str:
     """Return the name of a part of an identity; empty where it has none."""
     return str(part_of(identity, key).get("name", ""))
-
-
-def _naming(folder: Path, name: str) -> AbstractContextManager[None]:
-    return naming(plain(str(folder / name), limit=200), "a file as it was written")
-
-
-def _content(folder: Path, name: str) -> bytes:
-    with _naming(folder, name):
-        return read_bytes(inside(folder, name))
-
-
-def _read_if_there(folder: Path, name: str) -> pd.DataFrame | None:
-    """Read a table, or nothing if it is not there; texts that are not there are empty."""
-    if not os.path.lexists(folder / name):
-        return None
-    # In a table that has no schema, such as that of covariates, names mean what they mean elsewhere.
-    text = () if name in tables() else {name for table in tables().values() for name in table.text}
-    with _naming(folder, name):
-        return read(inside(folder, name), text)
-
-
-def _read_json(folder: Path, name: str) -> Mapping[str, Any]:
-    """Return what a file of JSON holds; nothing where there is no such file."""
-    if not os.path.lexists(folder / name):
-        return {}
-    with _naming(folder, name):
-        content = parse_json(read_bytes(inside(folder, name), LARGEST_JSON))
-        if not isinstance(content, dict):
-            raise ValueError("something else than an object")
-        return content

@@ -1,18 +1,31 @@
-"""Warnings that travel with results: what a reader of a page must know before believing it."""
+"""Warnings that travel with results: what a reader of a page must know before believing it.
+
+A page has three at most, those first that are about all of its results; the appendix has every one. What everybody has
+is said once, and marks nobody (``CohortData.marked``).
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from holmes_fit._support.numbers import listed
 from holmes_fit.reporting.blocks import Warnings
 from holmes_fit.reporting.run_data import CohortData
-from holmes_fit.reporting.text import people, printable, sentence
+from holmes_fit.reporting.text import count, people, printable, sentence
 
 NAMED = 6  # people, at most, who are named in a warning; the appendix names all
+MOST = 3  # warnings of a page
 
 
 def warned(data: CohortData, *kinds: str) -> Warnings:
-    """Return the warnings of these kinds, in their order."""
-    return Warnings([text for kind in kinds for text in KINDS[kind](data)])
+    """Return the warnings of these kinds, the gravest first, and how many more the appendix has."""
+    texts = [text for kind in KINDS if kind in kinds for text in KINDS[kind](data)]
+    n_more = len(texts) - MOST
+    more = [f"{count(n_more, 'more warning')}: see the appendix of the whole report."] if n_more > 0 else []
+    return Warnings([*texts[:MOST], *more])
+
+
+def every_warning(data: CohortData) -> list[str]:
+    """Return the warnings of all kinds, the gravest first."""
+    return [text for tell in KINDS.values() for text in tell(data)]
 
 
 def _label(data: CohortData) -> Iterator[str]:
@@ -22,15 +35,24 @@ def _label(data: CohortData) -> Iterator[str]:
 
 
 def _noise(data: CohortData) -> Iterator[str]:
-    """Name the people whose likelihood is noisy, model by model."""
+    """Name the people whose likelihood is noisy."""
+    if told := _of_models(data, "noisy likelihood"):
+        yield (
+            f"Noisy likelihood: {told}. Evidence is uncertain by more than the preset allows, and intervals do not "
+            "include that."
+        )
+
+
+def _of_models(data: CohortData, start: str) -> str:
+    """Say model by model for whom a warning begins like this."""
+    told = []
     for model in data.model_names:
         rows = data.of_model("models", model)
-        if len(rows) and len(rows := rows[rows["warning"].str.contains("noisy likelihood")]):
-            yield (
-                f"{data.words.label(model)}: the likelihood of {people(len(rows))} is noisy "
-                f"({_named(rows['subject'])}). Their evidence is uncertain by more than the preset allows, and their "
-                "intervals do not include that."
-            )
+        if len(rows) and len(own := rows[rows["warning"].str.contains(start, regex=False)]):
+            many = f"all {people(len(rows))}" if len(own) == len(rows) > 1 else f"{len(own)} of {people(len(rows))}"
+            names = "" if len(own) == len(rows) > 1 else f" ({_named(own['subject'])})"
+            told.append(f"{data.words.label(model)} for {many}{names}")
+    return "; ".join(told)
 
 
 def _failures(data: CohortData) -> Iterator[str]:
@@ -51,13 +73,8 @@ def _answers(data: CohortData) -> Iterator[str]:
         names = list(dict.fromkeys(models.loc[models["warning"].str.contains(start), "subject"])) if len(models) else []
         if names:
             yield f"{people(len(names))} gave {meaning} ({_named(names)})."
-    for model in data.model_names:
-        rows = data.of_model("models", model)
-        if len(rows) and len(rows := rows[rows["warning"].str.contains("no better than a coin")]):
-            yield (
-                f"{data.words.label(model)}: the answers of {people(len(rows))} are explained no better than a fair "
-                f"coin would ({_named(rows['subject'])})."
-            )
+    if told := _of_models(data, "no better than a coin"):
+        yield f"Answers that a fair coin explains as well: {told}."
 
 
 def _pooling(data: CohortData) -> Iterator[str]:
@@ -84,13 +101,14 @@ def _recovery(data: CohortData) -> Iterator[str]:
     yield from (sentence(f"recovery study: {printable(text)}") for text in found)
 
 
+# What is about all results comes first, then what is about single people.
 KINDS: Mapping[str, Callable[[CohortData], Iterable[str]]] = {
     "label": _label,
-    "noise": _noise,
-    "failures": _failures,
-    "answers": _answers,
     "pooling": _pooling,
     "mixture": _mixture,
+    "failures": _failures,
+    "noise": _noise,
+    "answers": _answers,
     "recovery": _recovery,
 }
 

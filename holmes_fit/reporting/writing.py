@@ -4,17 +4,23 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from matplotlib import rc_context
 
 from holmes_fit._support.atomic import check_outputs, written_whole
-from holmes_fit._support.errors import Problems, Quoted, check_kind, plain
+from holmes_fit._support.csv_tables import write_table
+from holmes_fit._support.errors import Problems, Quoted, check_kind, plain, shown
+from holmes_fit.reporting.asking import asked_trees, known_person
 from holmes_fit.reporting.blocks import About, Section, Text
 from holmes_fit.reporting.drawing import write_figures
 from holmes_fit.reporting.engine import RC, pdf_of
+from holmes_fit.reporting.manuscript import write_methods
 from holmes_fit.reporting.registry import PAGES
 from holmes_fit.reporting.run_data import CohortData, read_data
+from holmes_fit.reporting.sections.methods import methods_parts
+from holmes_fit.reporting.sections.person import sheet
 from holmes_fit.reporting.settings import Settings, check_pages, load_settings
 from holmes_fit.reporting.style import use_style
 from holmes_fit.reporting.text import people, sentence
@@ -29,7 +35,11 @@ def report(
     pages: Sequence[str] | None = None,
     preset: str | os.PathLike[str] | Settings = "default",
     figures: str | os.PathLike[str] | None = None,
+    methods: str | os.PathLike[str] | None = None,
     recovery: str | os.PathLike[str] | None = None,
+    person: str | None = None,
+    trees: Sequence[str] = (),
+    anonymous: bool = False,
     force: bool = False,
 ) -> list[Path]:
     """Write the report of a cohort as a PDF, from a saved run alone. Nothing is fitted.
@@ -51,15 +61,25 @@ def report(
         What goes into the report: the name of a shipped preset, the path of a TOML file, or settings.
     figures
         A folder for each figure as PNG and SVG, and what it shows as CSV; a new one, or an empty one.
+    methods
+        A folder for the methods as Markdown, LaTeX (with natbib) and BibTeX; a new one, or an empty one.
     recovery
         The folder of a recovery study of the same design; ``recovery`` within the run by default.
+    person
+        Whom the report is about: a sheet of one page, in the place of all pages.
+    trees
+        Whose trees are shown, instead of those of the best, the median and the worst fit: ``"s07"``, or ``"s07:3"`` for
+        one of several problems.
+    anonymous
+        Whether people are numbers everywhere, in figures and their files too. Who is who stands in a file beside the
+        PDF, ``cohort_key.csv``, which is not to be shared with it. Groups and problems keep their names.
     force
         Whether files that are there already may be replaced.
 
     Returns
     -------
     list of pathlib.Path
-        The PDF, or one for each group, and then the files of figures.
+        The PDF, or one for each group, then the key to numbers of people, the files of methods, and those of figures.
 
     Raises
     ------
@@ -71,25 +91,36 @@ def report(
     >>> import holmes_fit as hf
     >>> hf.report("runs/pilot", "pilot.pdf", pages=["summary", "data"])
     [PosixPath('pilot.pdf')]
+    >>> hf.report("runs/pilot", "s01.pdf", person="s01")
+    [PosixPath('s01.pdf')]
     """
     problems = Problems()
     check_kind("out", out, str | os.PathLike, "the path of a PDF", problems)
     check_kind("pages", pages, Iterable | None, "names of pages", problems)
-    for name, folder in (("figures", figures), ("recovery", recovery)):
+    for name, folder in (("figures", figures), ("methods", methods), ("recovery", recovery)):
         check_kind(name, folder, str | os.PathLike | None, "a folder", problems)
+    check_kind("person", person, str | None, "the name of a person", problems)
+    check_kind("trees", trees, Iterable, "names of people", problems)
+    if person is not None and (by is not None or pages is not None or trees):
+        problems.add("argument person", shown(person), "no pages, groups or trees beside it: a sheet is one page")
     problems.raise_if_any()
     known = tuple(PAGES)
     settings = preset if isinstance(preset, Settings) else load_settings(preset, known)
     given = (pages,) if isinstance(pages, str) else pages  # whose letters would be pages otherwise
     chosen = tuple(given) if given is not None else settings.pages or known
     check_pages(chosen, known, "argument pages")
-    data = replace(read_data(run, by, recovery), settings=settings)
+    data = replace(read_data(run, by, recovery, anonymous), settings=settings)
+    data = replace(data, asked_trees=asked_trees(data, [trees] if isinstance(trees, str) else trees))
+    make = partial(sections_of, chosen=chosen) if person is None else partial(sheets_of, person=person)
     parts = _parts(data, Path(out), by)
     check_outputs(parts, force, suffixes=(".pdf",))
-    folders = _figure_folders(parts, figures, by is not None, force)
-    written = []
+    folders = _folders_for(parts, figures, by is not None, force)
+    of_methods = _folders_for(parts, methods, by is not None, force)
+    written = _write_key(data, Path(out), force)
+    for part, folder in zip(parts.values(), of_methods, strict=True):
+        written += [] if folder is None else write_methods(folder, methods_parts(part))
     for (path, part), folder in zip(parts.items(), folders, strict=True):
-        written += _write(path, part, chosen, folder)
+        written += _write(path, part, make(part), folder)
     return [*parts, *written]
 
 
@@ -108,12 +139,12 @@ def _parts(data: CohortData, out: Path, by: str | None) -> dict[Path, CohortData
     return found
 
 
-def _figure_folders(
-    parts: dict[Path, CohortData], figures: str | os.PathLike[str] | None, several: bool, force: bool
+def _folders_for(
+    parts: dict[Path, CohortData], given: str | os.PathLike[str] | None, several: bool, force: bool
 ) -> list[Path | None]:
-    if figures is None:
+    if given is None:
         return [None] * len(parts)
-    root = Path(figures)
+    root = Path(given)
     folders = [root / path.stem if several else root for path in parts]
     problems = Problems()
     for folder in folders:
@@ -122,23 +153,37 @@ def _figure_folders(
             folder.mkdir(parents=True, exist_ok=True)
             if not force and any(folder.iterdir()):
                 advice = "Use the argument force to replace those of the same names."
-                problems.add(where, Quoted("files in it"), "a new folder for figures, or an empty one", advice)
+                problems.add(where, Quoted("files in it"), "a new folder, or an empty one", advice)
             elif not os.access(folder, os.W_OK):
-                problems.add(where, Quoted("read-only"), "a folder for figures")
+                problems.add(where, Quoted("read-only"), "a folder to write into")
         except (OSError, ValueError) as error:
-            problems.add(where, Quoted(str(error)), "a folder for figures")
+            problems.add(where, Quoted(str(error)), "a folder to write into")
     problems.raise_if_any()
     return [*folders]
 
 
-def _write(path: Path, data: CohortData, chosen: Sequence[str], figures: Path | None) -> list[Path]:
+def _write_key(data: CohortData, out: Path, force: bool) -> list[Path]:
+    """Write who is who, beside the PDF, where people are numbers; and return the file."""
+    if data.numbers is None:
+        return []
+    path = out.with_name(f"{out.stem}_key.csv")
+    check_outputs([path], force)
+    write_table(data.numbers.key(), path)
+    return [path]
+
+
+def _write(path: Path, data: CohortData, sections: Sequence[Section], figures: Path | None) -> list[Path]:
     """Write one PDF, and return the files of its figures."""
     with use_style(), rc_context(RC):
-        sections = sections_of(data, chosen)
         pdf = pdf_of(sections, _about(data), data.run.manifest.begun)
         with written_whole(path) as temporary:
             temporary.write_bytes(pdf)
         return [] if figures is None else write_figures(figures, sections)
+
+
+def sheets_of(data: CohortData, person: str) -> list[Section]:
+    """Return the sheet of one person."""
+    return [sheet(data, known_person(data, person))]
 
 
 def sections_of(data: CohortData, chosen: Sequence[str]) -> list[Section]:

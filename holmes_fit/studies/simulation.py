@@ -8,6 +8,7 @@ the draws that a fit of the same cohort uses.
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ import pandas as pd
 from holmes_fit._support.atomic import written_whole
 from holmes_fit._support.csv_tables import write_table
 from holmes_fit._support.errors import Problems, Quoted, check_kind, nearest
+from holmes_fit._support.notebooks import InNotebook
 from holmes_fit.models.filters.draws import stream_key
 from holmes_fit.models.parameters import Parameter
 from holmes_fit.models.registry import MODELS, Model, Observer, check_count, find_model, is_number, parameters_of
@@ -201,8 +203,10 @@ def checked_population(
 
 
 @dataclass(frozen=True)
-class Simulation:
+class Simulation(InNotebook):
     """A simulated cohort and how it came about."""
+
+    main_table: ClassVar = ("truth",)
 
     cohort: Cohort
     truth: pd.DataFrame

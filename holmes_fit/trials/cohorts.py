@@ -1,13 +1,14 @@
 """The cohort: a tidy trial table, and what each learner saw and chose."""
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from holmes_fit._support.errors import InputError, Problem
+from holmes_fit._support.notebooks import InNotebook
 from holmes_fit.trials.observations import MISSED, Observations
 from holmes_fit.trials.protocols.schema import Protocol
 
@@ -46,8 +47,10 @@ def hits(answers: pd.Series, outcomes: pd.Series) -> pd.Series:
 
 
 @dataclass(frozen=True)
-class Cohort:
+class Cohort(InNotebook):
     """Everyone who was read or simulated."""
+
+    main_table: ClassVar = ("subjects",)
 
     protocol: Protocol  # how the data are coded
     # The tidy table, one row a trial: ``subject``, ``restart``, ``trial``, ``choice`` (or an answer as the share of its

@@ -10,13 +10,14 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
 from holmes_fit._support.errors import plain
+from holmes_fit._support.notebooks import InNotebook
 from holmes_fit._support.numbers import listed, probability, share
 from holmes_fit.fitting.summary import NOISY
 from holmes_fit.groups.comparison.omnibus import DRAWS, FAVOURED, RandomEffects, imputed, random_effects_of
@@ -46,8 +47,10 @@ class _Scope:
 
 
 @dataclass(frozen=True)
-class ConditionComparison:
+class ConditionComparison(InNotebook):
     """What was found about the models of a run whose parameters differ between conditions."""
+
+    main_table: ClassVar = ("models",)
 
     run: Run
     by: str

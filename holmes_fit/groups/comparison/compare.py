@@ -4,12 +4,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from holmes_fit._support.errors import Problems, Quoted, nearest
+from holmes_fit._support.notebooks import InNotebook
 from holmes_fit._support.progress import OnBegin, watched_steps
 from holmes_fit.groups.comparison.answers import FittedModel
 from holmes_fit.groups.comparison.by_condition import ConditionComparison, compare_conditions
@@ -52,8 +54,13 @@ class Frequencies(RandomEffects):
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(InNotebook):
     """What was found about the models of a run. Tables are those of the run folder."""
+
+    main_table: ClassVar = (
+        *("models", "model", "frequency", "frequency_lower", "frequency_upper", "protected_exceedance"),
+        *("likeliest_for", "most_evidence_for", "log_evidence", "log_evidence_error", "hit_rate"),
+    )
 
     run: Run  # the run folder
     mixture: Mixture  # the mixture of the models that compete

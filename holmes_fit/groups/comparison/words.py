@@ -45,10 +45,10 @@ def headline(found: Comparison) -> str:
         f"Among {listed(found.mixture.models)}, {start} describes an estimated {_share(first)} of the people, the next "
         f"one, {second['model']}, {_share(second)}. {first['model']} is the most frequent of them with probability "
         f"{unprotected}, or {protected} when chance is allowed for (omnibus risk "
-        f"{probability(found.shares.risk, draws)}). Person by person, it is the likeliest for "
-        f"{first['likeliest_for']:.0f} of {n_people} by their posterior probabilities in the mixture, and for "
-        f"{first['most_evidence_for']:.0f} by their own evidence alone; for {n_sure} some model has a posterior "
-        f"probability above {SURE}. {_best_competitor(found.models)}"
+        f"{probability(found.shares.risk, draws)}). By posterior probability in the mixture, which knows the group, it "
+        f"is the likeliest model of {first['likeliest_for']:.0f} of {n_people} people; for {n_sure} some model is "
+        f"above {SURE}. By their own evidence alone, it is that of {first['most_evidence_for']:.0f}. "
+        f"{_best_competitor(found.models)}"
     )
 
 

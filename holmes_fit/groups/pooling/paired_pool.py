@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import pandas as pd
 
 from holmes_fit._support.errors import Problems, Quoted
+from holmes_fit._support.notebooks import InNotebook
 from holmes_fit.groups.pooling.draws import population_median
 from holmes_fit.groups.pooling.lattices import Lattices, RelativeLattices
 from holmes_fit.groups.pooling.paired import LEAST, QUADRATURE, ConditionLattices, Group, PairedDensity, Quadrature
@@ -40,8 +41,10 @@ FINER = 4  # more nodes of the quadrature, which the errors are found with
 
 
 @dataclass(frozen=True, kw_only=True)
-class PooledConditions(Sampled):
+class PooledConditions(InNotebook, Sampled):
     """A group in several conditions, and its people under it."""
+
+    main_table: ClassVar = ("group",)
 
     lattices: ConditionLattices
     prior: GroupPrior

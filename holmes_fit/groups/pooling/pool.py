@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from holmes_fit._support.errors import Problems, Quoted
+from holmes_fit._support.notebooks import InNotebook
 from holmes_fit.groups.pooling.compiled import Scaled
 from holmes_fit.groups.pooling.density import Density, GroupTerm
 from holmes_fit.groups.pooling.draws import Designs, GroupDraws, People
@@ -66,8 +67,10 @@ class LatticeErrors:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pooled(Sampled):
+class Pooled(InNotebook, Sampled):
     """A group, and its people under it."""
+
+    main_table: ClassVar = ("group",)
 
     lattices: Lattices  # what everyone's choices say
     designs: Mapping[str, Design]  # by parameter, where its mean depends on covariates

@@ -117,7 +117,7 @@ def nuts(density: Density | PairedDensity, sampling: Sampling, on_step: OnStep |
     points = found["posterior"][POINT].values
     stats = {name: found["sample_stats"][name].values for name in KEPT}
     draws = draws_of(density.variables(points), density.coords, density.dims)
-    draws.attrs |= {"density": density.digest, "sampling": sampling.identity}
+    draws.attrs |= {"density": density.digest, "sampling": sampling.identity, "pymc": version("pymc")}
     return posterior_of({"posterior": draws, "sample_stats": draws_of(stats)})
 
 

@@ -1,6 +1,5 @@
 """The appendix: everyone's estimates and diagnostics, warnings, failures, full names, and where all of it came from."""
 
-import re
 import shlex
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,19 +11,19 @@ from holmes_fit._support.numbers import share
 from holmes_fit.reporting.blocks import Block, Table, Text, numbers, texts
 from holmes_fit.reporting.names import Words
 from holmes_fit.reporting.page import Page
-from holmes_fit.reporting.run_data import CohortData, named, part_of
+from holmes_fit.reporting.run_data import NUMBER, CohortData, kind_of, named, part_of
 from holmes_fit.reporting.sections.data import exclusion_table
 from holmes_fit.reporting.text import fixed, number, people, printable, whole
+from holmes_fit.reporting.warnings import every_warning
 
 TABLE = 7.0  # size of the letters in long tables
 FINDING = "Everyone's estimates, the diagnostics behind them, and where all of it came from."
 WORDS = (
     "Medians and 95% intervals of each person's posterior; ML and MAP estimates, means and SDs are in fits.csv. An "
-    "asterisk marks a best fit at a bound of the search; people with a warning about the model are in colour."
+    "asterisk marks a best fit at a bound of the search; people with a warning that not everybody has are in colour."
 )
 FITS = ("trials", "answers", "log lik., ML", "log evidence", "pseudo-R²", "hit rate")
 NOISE = ("repli- cates", "effec- tive", "batch SD")
-NUMBER = re.compile(r"\d+(?:\.\d+)?")
 PEOPLE_OF_A_ROW = 1200  # letters: longer lists of names go on in another row, which may stand on another page
 
 
@@ -36,6 +35,9 @@ def _blocks(data: CohortData) -> Iterator[Block]:
     for model in data.model_names:
         if len(rows := data.of_model("models", model)):
             yield from _diagnostics(data, model, rows)
+    if texts_of_all := every_warning(data):
+        yield Text("Every warning", "heading")
+        yield from (Text(text) for text in texts_of_all)
     if data.warned:
         yield Text(f"Warnings about {people(len(data.warned))}", "heading")
         yield Table(texts("model", "warning", "people"), list(warning_rows(data.warned, data.words)), size=TABLE)
@@ -105,7 +107,7 @@ def warning_rows(warned: Mapping[str, Sequence[str]], words: Words) -> Iterator[
     for subject, told in warned.items():
         for text in told:
             model, _, what = text.partition(": ")
-            alike.setdefault((model, NUMBER.sub("#", what)), []).append((subject, what))
+            alike.setdefault((model, kind_of(what)), []).append((subject, what))
     for (model, _), found in alike.items():
         subjects, whats = zip(*found, strict=True)
         names = ", ".join(map(printable, subjects))
@@ -129,7 +131,8 @@ def _provenance(data: CohortData) -> dict[str, str]:
     """Return where all of it came from; what is not known is empty."""
     identity, protocol = data.identity, part_of(data.identity, "protocol")
     return {
-        "command": without_folders(str(data.about.get("command", ""))),
+        # Files, and people, have names of people.
+        "command": without_folders(str(data.about.get("command", ""))) if data.numbers is None else "",
         "begun": data.run.manifest.begun.isoformat(),
         "run (SHA-256 of its tables)": data.digest,
         "trials (SHA-256)": str(identity.get("trials", "")),

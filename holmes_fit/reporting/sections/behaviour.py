@@ -136,9 +136,11 @@ def _finding(data: CohortData) -> str:
     if len(summary) == 1:
         return f"{found}."
     best = str(summary.sort_values("rmse", kind="stable")["model"].iloc[0])
-    if best == data.lead_model:
-        return f"{found}, and no model has a smaller RMS error."
-    return f"{found}; {data.words.label(best)} has a smaller RMS error."
+    most = str(summary.sort_values("share_inside", ascending=False, kind="stable")["model"].iloc[0])
+    others = summary.set_index("model")["share_inside"][most]
+    more = f", and {share(others)} in that of {data.words.label(most)}" if others > inside else ""
+    closest = "no model is closer" if best == data.lead_model else f"{data.words.label(best)} is closer"
+    return f"{found}{more}. By RMS error, {closest}."
 
 
 def _summary_table(data: CohortData) -> Iterator[Block]:

@@ -236,9 +236,9 @@ def words(data: CohortData) -> str:
     best, by_evidence, n = _best_for(data, lead)
     sure = int((data["model_probabilities"].groupby("subject")["probability"].max() > SURE).sum())
     parts.append(
-        f"Person by person, it is the likeliest for {best} of {people(n)} by posterior probability in the mixture, and "
-        f"for {by_evidence} by their own evidence alone; for {sure} of {n} one model or another has a posterior "
-        f"probability above {SURE}."
+        f"By posterior probability in the mixture, which knows the group, it is the likeliest model of {best} of "
+        f"{people(n)}; for {sure} one model or another is above {SURE}. By their own evidence alone, it is that of "
+        f"{by_evidence}."
     )
     return " ".join([*parts, *([] if row is None else _beyond_others(data, row, lead)), *_by_families(data)])
 

@@ -3,12 +3,13 @@
 from collections.abc import Iterator, Sequence
 from functools import partial
 
+import numpy as np
 import pandas as pd
 
 from holmes_fit._support.numbers import listed, share
 from holmes_fit.reporting.blocks import Block, Grid, Pads, Panel, Row, Table, Text, columns_for, numbers, texts
 from holmes_fit.reporting.figures.data import draw_learning_curves, draw_strip
-from holmes_fit.reporting.learning import change, curves_within, learning_curve
+from holmes_fit.reporting.learning import change, curves_within, learning_curve, to_criterion
 from holmes_fit.reporting.page import Page, needing
 from holmes_fit.reporting.run_data import EVERYONE, CohortData
 from holmes_fit.reporting.scores import people_table
@@ -25,7 +26,7 @@ EXCLUSION = ("subject", "rule", "seen", "allowed", "consequence")
 
 def _blocks(data: CohortData) -> Iterator[Block]:
     persons = people_table(data)
-    yield Text(_finding(persons, change(data)), "finding")
+    yield Text(_criterion(data) or _finding(persons, change(data)), "finding")
     yield Text(_words(data, persons))
     yield warned(data, "failures", "answers")
     learning = learning_panel(data)
@@ -106,6 +107,20 @@ def _finding(persons: pd.DataFrame, went: tuple[float, float, int, int] | None) 
     how = "rose" if after > before + 0.02 else "fell" if after < before - 0.02 else "went"
     who = f" of the {left:,} of {n:,} learners who came to the end" if left < n else ""
     return f"{start}; accuracy{who} {how} from {share(before)} to {share(after)} over the task."
+
+
+def _criterion(data: CohortData) -> str:
+    """Return what was found in a task that ends at a criterion: how many came to it, after how many trials."""
+    learners = to_criterion(data)
+    if not len(learners):
+        return ""
+    reached, n = learners[learners["reached"]], len(learners)
+    middle = learners["trials"].where(learners["reached"], np.inf).median()  # whoever did not come to it needs longer
+    when = f"after {middle:.0f} trials in the median" if np.isfinite(middle) else "most of them never"
+    return (
+        f"As in a task that ends at a criterion, {len(reached):,} of {n:,} learners stopped early and right, {when}; "
+        f"up to there they were right on {share(reached['accuracy'].mean())} of their answers."
+    )
 
 
 def _words(data: CohortData, persons: pd.DataFrame) -> str:

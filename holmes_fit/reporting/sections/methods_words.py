@@ -1,4 +1,4 @@
-"""The words of the methods page: priors, rules and references, in sentences that a paper can use."""
+"""The words of the methods page: priors, rules and procedures, in sentences that a paper can use."""
 
 PRIORS = {
     "lognormal": "log-normal with median {0} and an SD of {1} on the log scale",
@@ -9,7 +9,7 @@ PRIORS = {
 }
 
 SEARCHES = {
-    "nelder_mead": "the Nelder–Mead method",
+    "nelder_mead": "the Nelder–Mead method (Nelder & Mead, 1965)",
     "tpe": "the tree-structured Parzen estimator of Optuna (Akiba et al., 2019)",
     "cmaes": "CMA-ES, through Optuna (Akiba et al., 2019)",
     "random": "random search, through Optuna (Akiba et al., 2019)",
@@ -17,10 +17,21 @@ SEARCHES = {
 
 HOW_MANY = ("no model", "one model", "two models", "three models", "four models", "five models", "six models")
 
-RESPONSE = (
-    "Predictions p became choices by P(choice = 1) = lapse/2 + (1 − lapse) σ(β logit p + bias). Missed answers "
-    "dropped out of the likelihood and stayed in the learning sequence."
+ANSWERS = {"rating": "ratings", "number": "numbers"}  # by the kind of response; choices otherwise
+RESPONSES = {
+    "choices": "Predictions p became choices by P(choice = 1) = lapse/2 + (1 − lapse) σ(β logit p + bias).",
+    "ratings": (
+        "Predictions p became ratings by Beta regression (Ferrari & Cribari-Neto, 2004): logit μ = slope logit p + "
+        "shift, with precision φ, where the probability of a rating is that of its part of the scale."
+    ),
+    "numbers": "Predictions p became numbers as baseline + gain p, with normal noise, in units of the scale.",
+}
+NO_FEEDBACK = (
+    "{n} had no feedback: their outcomes entered no model, their cues were seen, and answers to them were explained "
+    "like others."
 )
+MISSED = "{n} dropped out of the likelihood and stayed in the learning sequence."
+EXACT = "The likelihoods of {models} are exact, as they have no particles."
 OBSERVER = (
     "Latent-cause models were run as particle filters with {particles} particles and {resampling} resampling; branch "
     "counts by {branch_counts}, stickiness by {sticky_by}, at most {max_depth} levels and {max_branches} branches."
@@ -72,40 +83,12 @@ COMPARISON = (
     "Models were compared in one mixture with Dirichlet-distributed frequencies, in which everyone follows one of them "
     "(random-effects model selection, Stephan et al., 2009; hierarchical in its parameters, Piray et al., 2019). "
     "Monte Carlo errors of the evidences were imputed. Protected exceedance probabilities follow Rigoux et al. (2014); "
-    "leave-one-subject-out predictive densities use Pareto-smoothed importance sampling (Vehtari et al., 2017). "
+    "leave-one-subject-out predictive densities use Pareto-smoothed importance sampling (Vehtari et al., 2017)."
+)
+FAMILIES = "Families of models were compared with equal prior probabilities (Penny et al., 2010)."
+VALIDATION = (
     "Observed learning curves were set against cohorts simulated from the posteriors, each with one draw of the group "
     "for all of its people."
 )
 RECOVERY = "Recovery (Wilson & Collins, 2019) was studied in people from each model, {how_made}."
 CALIBRATION = "Intervals were checked by simulation-based calibration (Talts et al., 2018)."
-
-# Printed where the text above names them.
-REFERENCES = {
-    "Abril-Pla": "Abril-Pla, O. et al. (2023). PyMC: a modern, and comprehensive probabilistic programming framework "
-    "in Python. PeerJ Computer Science, 9, e1516.",
-    "Aitsahalia": "Aitsahalia, I. & Iigaya, K. Hierarchical Latent Structure Learning through Online Inference.",
-    "Akiba": "Akiba, T., Sano, S., Yanase, T., Ohta, T. & Koyama, M. (2019). Optuna: a next-generation hyperparameter "
-    "optimization framework. Proceedings of KDD, 2623–2631.",
-    "Gershman": "Gershman, S. J., Blei, D. M. & Niv, Y. (2010). Context, learning, and extinction. Psychological "
-    "Review, 117, 197–209.",
-    "Hoffman": "Hoffman, M. D. & Gelman, A. (2014). The No-U-Turn Sampler. Journal of Machine Learning Research, 15, "
-    "1593–1623.",
-    "Nelder": "Nelder, J. A. & Mead, R. (1965). A simplex method for function minimization. The Computer Journal, 7, "
-    "308–313.",
-    "Piray": "Piray, P., Dezfouli, A., Heskes, T., Frank, M. J. & Daw, N. D. (2019). Hierarchical Bayesian inference "
-    "for concurrent model fitting and comparison for group studies. PLoS Computational Biology, 15, e1007043.",
-    "Rescorla & Wagner": "Rescorla, R. A. & Wagner, A. R. (1972). A theory of Pavlovian conditioning. In Black & "
-    "Prokasy (eds.), Classical Conditioning II, 64–99.",
-    "Rigoux": "Rigoux, L., Stephan, K. E., Friston, K. J. & Daunizeau, J. (2014). Bayesian model selection for group "
-    "studies – revisited. NeuroImage, 84, 971–985.",
-    "Stephan": "Stephan, K. E., Penny, W. D., Daunizeau, J., Moran, R. J. & Friston, K. J. (2009). Bayesian model "
-    "selection for group studies. NeuroImage, 46, 1004–1017.",
-    "Talts": "Talts, S., Betancourt, M., Simpson, D., Vehtari, A. & Gelman, A. (2018). Validating Bayesian inference "
-    "algorithms with simulation-based calibration. arXiv:1804.06788.",
-    "van Opheusden": "van Opheusden, B., Acerbi, L. & Ma, W. J. (2020). Unbiased and efficient log-likelihood "
-    "estimation with inverse binomial sampling. PLoS Computational Biology, 16, e1008483.",
-    "Vehtari": "Vehtari, A., Gelman, A. & Gabry, J. (2017). Practical Bayesian model evaluation using leave-one-out "
-    "cross-validation and WAIC. Statistics and Computing, 27, 1413–1432.",
-    "Wilson": "Wilson, R. C. & Collins, A. G. E. (2019). Ten simple rules for the computational modeling of behavioral "
-    "data. eLife, 8, e49547.",
-}

@@ -100,14 +100,16 @@ def _reading(data: CohortData, cells: Cells) -> str:
     which = LIKELIEST if data.has("model_probabilities") else MOST_EVIDENCE
     words = CELLS.format(which=which if len(data.model_names) > 1 else "")
     maps = f"{MAPS}{NO_MAPS if any(map(data.words.is_baseline, shown)) else ''}" if cells.with_map else ""
-    return f"{words}{problems}{maps}"
+    every = sorted({f"{kind.split(': ')[1]} ({data.words.label(kind.split(': ')[0])})" for kind in data.common})
+    unmarked = f" Not marked, as everybody has it: {listed(every)}." if every else ""
+    return f"{words}{problems}{maps}{unmarked}"
 
 
 def _finding(data: CohortData, best: Mapping[str, Best]) -> str:
     """Say in a sentence whom which model describes best, and how many are to be read with care."""
     counts = Counter(best[name].model for name in data.subjects["subject"] if name in best)
     order = sorted(counts, key=lambda model: (-counts[model], data.model_names.index(model)))
-    care = len([name for name in data.subjects["subject"] if name in data.warned])
+    care = len([name for name in data.subjects["subject"] if name in data.marked])
     marked = f"; {care} {'is' if care == 1 else 'are'} marked by a warning" if care else ""
     if not order:
         return f"Nobody of {people(data.n_people)} could be fitted."
@@ -148,7 +150,7 @@ class Cells:
             return Person(name, warning="not fitted", reason=self._reason(name))
         model, probability = self.best[name]
         certain = f" {share(probability)}" if np.isfinite(probability) else ""
-        record = self.data.run.load_record((model, name))
+        record = self.data.record(model, name)
         return Person(
             name,
             model=f"{self.data.words.label(model)}{certain}",
@@ -166,7 +168,7 @@ class Cells:
     def _warning(self, name: str, model: str) -> str:
         """Return the warnings in a few words; which models have them, unless the one that is shown has."""
         found: dict[str, list[str]] = {}
-        for text in self.data.warned.get(name, ()):
+        for text in self.data.marked.get(name, ()):
             which, _, what = text.partition(": ")
             found.setdefault(what.partition(":")[0].partition(",")[0], []).append(which)
         return "; ".join(

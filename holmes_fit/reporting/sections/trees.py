@@ -1,7 +1,7 @@
 """The page inside the model: what it has learned from the people whom it fits best, worst, and in between."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -14,7 +14,8 @@ from holmes_fit.reporting.figures.trees import draw_tree, draw_tree_key, fitting
 from holmes_fit.reporting.page import Page, needing
 from holmes_fit.reporting.run_data import CohortData
 from holmes_fit.reporting.sections.problems import N_COLUMNS, problems_of
-from holmes_fit.reporting.text import count, fixed, printable, shortened, wrapped
+from holmes_fit.reporting.text import brief, count, fixed, printable, shortened, wrapped
+from holmes_fit.trials.curves import curve_columns
 
 PREFERRED = "holmes"
 TELLING = 0.1  # share of the trials that a node needs to be spoken of
@@ -57,25 +58,35 @@ def shown_model(data: CohortData) -> str:
 def chosen_learners(data: CohortData, model: str) -> list[Learner]:
     """Return the trees of the best, the median and the worst fit, by pseudo-R²; fewer if there are fewer people.
 
-    Of someone with several learners, it is the one with the most trials.
+    Of someone with several learners, it is the one with the most trials. Where trees are asked for, it is those.
     """
+    if asked := [each for each in data.asked_trees if each[0] in set(data.subjects["subject"])]:
+        return [learner for each in asked for learner in learners_of(data, model, *each)]
     trees, fits = data.of_model("trees", model), data.of_model("models", model)
     fits = fits[fits["subject"].isin(set(trees["subject"]))]
     fits = fits.dropna(subset=["pseudo_r2"]).sort_values("pseudo_r2", ascending=False, kind="stable")
-    trials = data.of_model("trials_fitted", model)
     found = []
     n = len(fits)
     ranks = [("Best fit", 0), ("Median fit", n // 2), ("Worst fit", n - 1)]
     if n < len(ranks):
         ranks = [("The only fit", 0)] if n == 1 else ranks[::2][:n]
     for rank, place in ranks:
-        subject = str(fits["subject"].iloc[place])
-        lengths = trials.loc[trials["subject"] == subject, "restart"].value_counts(sort=False)
-        restart = str(lengths.idxmax())
-        rows = trees[(trees["subject"] == subject) & (trees["restart"] == restart)]
-        n_trials, pseudo_r2 = int(lengths.max()), float(fits["pseudo_r2"].iloc[place])
-        found.append(Learner(rank, subject, restart, len(lengths), n_trials, pseudo_r2, rows))
+        every = learners_of(data, model, str(fits["subject"].iloc[place]))
+        found.append(replace(max(every, key=lambda learner: learner.n_trials), rank=rank))
     return found
+
+
+def learners_of(data: CohortData, model: str, subject: str, restart: str = "") -> list[Learner]:
+    """Return the trees of a person, problem by problem, or that of one problem."""
+    trees, fits, trials = (data.of_model(name, model) for name in ("trees", "models", "trials_fitted"))
+    own, nodes = trials[trials["subject"] == subject], trees[trees["subject"] == subject]
+    lengths = own["restart"].value_counts(sort=False)
+    pseudo_r2 = float(fits.loc[fits["subject"] == subject, "pseudo_r2"].iloc[0])
+    return [
+        Learner("", subject, str(name), len(lengths), int(n), pseudo_r2, nodes[nodes["restart"] == name])
+        for name, n in lengths.items()
+        if restart in ("", name)
+    ]
 
 
 # --- The page
@@ -90,7 +101,14 @@ def _blocks(data: CohortData) -> Iterator[Block]:
     learners = chosen_learners(data, model)
     drawn = [_tree(data, learner, place) for place, learner in enumerate(learners, start=1)]
     yield from (Row(row, max(panel.height for panel in row)) for row in in_rows(drawn))
-    yield from problems_of(data, model, learners[len(learners) // 2].subject)
+    if not data.asked_trees:
+        yield from problems_of(data, model, learners[len(learners) // 2].subject)
+
+
+def tree_of(data: CohortData, subject: str) -> Panel:
+    """Return the panel of a person's tree, that of the longest problem."""
+    every = learners_of(data, shown_model(data), subject)
+    return _tree(data, max(every, key=lambda learner: learner.n_trials), 1)
 
 
 def _tree(data: CohortData, learner: Learner, place: int) -> Panel:
@@ -99,12 +117,12 @@ def _tree(data: CohortData, learner: Learner, place: int) -> Panel:
     root, least_share = fitting_root(learner.rows, cues, learner.n_trials, TEXT_WIDTH - SLACK)
     name = shortened(learner.subject, TITLE_SIZE, NAME_WIDTH, "bold")
     warnings = [text.partition(":")[0] for text in data.warned_of(learner.subject, shown_model(data))]
-    title = f"{learner.rank}: {name}, pseudo-R² {fixed(learner.pseudo_r2)}"
+    title = f"{learner.rank + ': ' if learner.rank else ''}{name}, pseudo-R² {fixed(learner.pseudo_r2)}"
     return Panel(
         f"tree_{place}",
         partial(draw_tree, root=root),
         f"{title}   ⚠ {', '.join(warnings)}" if warnings else title,
-        _caption(learner, root, least_share),
+        _caption(learner, root, least_share) + _condition(data, learner),
         share=width_of_tree(root, TEXT_WIDTH - SLACK) + SLACK,
         table=learner.rows,
         height=height_of(root),
@@ -153,8 +171,20 @@ def _caption(learner: Learner, root: Node, least_share: float) -> str:
     which = ""
     if learner.n_restarts > 1:
         restart = shortened(learner.restart, SMALL, NAME_WIDTH)
-        which = f" Of {learner.n_restarts} problems learned afresh, this is the longest, “{restart}”."
+        longest = "the longest, " if learner.rank else ""
+        which = f" Of {learner.n_restarts} problems learned afresh, this is {longest}“{restart}”."
     return f"{found} {_clearest(nodes)}{which}"
+
+
+def _condition(data: CohortData, learner: Learner) -> str:
+    """Say in which condition somebody has learned, where it is one of several."""
+    if data.cohort is None:
+        return ""
+    trials = data.cohort.trials
+    own = trials[(trials["subject"] == learner.subject) & (trials["restart"] == learner.restart)]
+    names = [name for name in curve_columns(data.cohort.protocol) if name in trials and trials[name].nunique() > 1]
+    told = [f"{brief(name)} is {brief(own[name].iloc[0])}" for name in names if own[name].nunique() == 1]
+    return f" Here, {listed(told)}." if told else ""
 
 
 def _clearest(nodes: list[Node]) -> str:

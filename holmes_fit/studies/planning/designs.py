@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from itertools import permutations
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 
 from holmes_fit._support.csv_tables import write_table
 from holmes_fit._support.errors import Problems, Quoted
+from holmes_fit._support.notebooks import InNotebook
 from holmes_fit._support.numbers import listed
 from holmes_fit._support.progress import Watched
 from holmes_fit.fitting.cohort import do_in, read_fits
@@ -34,8 +35,10 @@ MINUTE = 60.0
 
 
 @dataclass(frozen=True)
-class Designs:
+class Designs(InNotebook):
     """What designs say about the models, and the plan of each, which is in a folder of its own."""
+
+    main_table: ClassVar = ("table",)
 
     plans: Mapping[str, StudyPlan]  # by protocol
     table: pd.DataFrame

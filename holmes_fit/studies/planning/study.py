@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from holmes_fit._support.errors import Problems, Quoted
+from holmes_fit._support.notebooks import InNotebook
 from holmes_fit._support.progress import OnProgress, Watched
 from holmes_fit.fitting.cohort import Fits, check_workers, do_in
 from holmes_fit.fitting.request import Request, request_fit
@@ -152,8 +153,10 @@ def _resized(protocol: Protocol, lengths: Sequence[int], problems: Problems) -> 
 
 
 @dataclass(frozen=True)
-class StudyPlan(StudyResults):
+class StudyPlan(InNotebook, StudyResults):
     """What numbers of trials and people are good for, in its folder. Tables are read when they are asked for."""
+
+    main_table: ClassVar = ("table",)
 
     summary_file: ClassVar = SUMMARY
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from holmes_fit._support.errors import InputError, Problem, plain
+from holmes_fit._support.notebooks import InNotebook
 from holmes_fit._support.progress import OnProgress
 from holmes_fit.fitting.cohort import Fits, carry_out, read_fits
 from holmes_fit.fitting.request import Request
@@ -108,8 +109,10 @@ def write_text(run: Run, name: str, text: str) -> None:
 
 
 @dataclass(frozen=True)
-class Recovery(StudyResults):
+class Recovery(InNotebook, StudyResults):
     """A recovery study, in its folder. Tables are read from there when they are asked for."""
+
+    main_table: ClassVar = ("parameters",)
 
     summary_file: ClassVar = SUMMARY
 

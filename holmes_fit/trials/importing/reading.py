@@ -6,11 +6,12 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from holmes_fit._support.atomic import check_outputs, written_whole
 from holmes_fit._support.csv_tables import write_table
 from holmes_fit._support.errors import Problems, Quoted, check_kind, nearest, plain
+from holmes_fit._support.notebooks import InNotebook
 from holmes_fit.trials.files import DataPath
 from holmes_fit.trials.importing.bids import BIDS
 from holmes_fit.trials.importing.files import read_sheets
@@ -38,8 +39,10 @@ Choice = Mapping[str, Iterable[object] | object]
 
 
 @dataclass(frozen=True)
-class Imported:
+class Imported(InNotebook):
     """Trials as one table of text, and what was done to the files to get it."""
+
+    main_table: ClassVar = ("table",)
 
     table: pd.DataFrame  # a row a trial: subject, trial, and the files' own columns
     notes: tuple[Note, ...]
