@@ -136,6 +136,7 @@ def _write(path: Path, data: CohortData, chosen: Sequence[str], figures: Path | 
     with use_style(), rc_context(RC):
         sections = sections_of(data, chosen)
         pdf = pdf_of(sections, _about(data), data.run.manifest.begun)
+        data.check_unchanged()
         with written_whole(path) as temporary:
             temporary.write_bytes(pdf)
         return [] if figures is None else write_figures(figures, sections)
