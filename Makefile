@@ -4,11 +4,12 @@ PYTHON ?= python3
 VENV ?= .venv
 # Passed on to the resolver: `make lock LOCK_FLAGS=--upgrade` takes the newest versions that pyproject.toml allows.
 LOCK_FLAGS ?=
-# What `make faults`, `make bench` and `make fuzz` are given.
+# What `make faults`, `make bench`, `make fuzz` and `make chaos` are given.
 FAULTS ?=
 AGAINST ?=
 FUZZ ?= 30
 FUZZ_SEED ?= 2026
+CHAOS ?= 60
 
 BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
@@ -16,7 +17,7 @@ LOCK_VENV = build/lock
 
 .DEFAULT_GOAL := help
 .PHONY: help env test check format demo bench examples replicate coverage calibration recovery lock clean
-.PHONY: faults soak fuzz audit wheel lines times
+.PHONY: faults soak fuzz chaos audit wheel lines times
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-11s %s\n", $$1, $$2 }' Makefile
@@ -184,6 +185,10 @@ fuzz: env ## Spoil the files of every reader, for a long time
 	HOLMES_FIT_FUZZ=$(FUZZ) HOLMES_FIT_FUZZ_SEED=$(FUZZ_SEED) \
 		"$(BIN)/python" -m pytest -n 2 --timeout 7200 tests/test_fuzz_readers.py tests/test_fuzz_runs.py \
 		tests/test_importing_bad_input.py tests/test_importing_draft.py tests/test_frames.py
+
+# CHAOS minutes; the moments are others each time.
+chaos: env ## Kill commands at random moments, and see that nothing is lost or left behind
+	"$(BIN)/python" -m benchmarks.chaos --minutes $(CHAOS)
 
 audit: env ## Check versions and licences of all dependencies
 	"$(BIN)/python" -m benchmarks.audit

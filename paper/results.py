@@ -5,7 +5,6 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
-from holmes_fit._support.atomic import written_whole
 from holmes_fit.reporting.style import PAGE_WIDTH, use_style
 from holmes_fit.runs.folder import Run
 from paper.compare import StudyResult, check_headlines, compare, published_table
@@ -33,7 +32,7 @@ def finish_study(
     own = published[published["study"] == study]
     result = StudyResult(study, reading, data, summary, own, comparison, check_headlines(summary), further)
     tables = [run.write_table(f"{reading}/{study}/{name}.csv", table) for name, table in result.tables().items()]
-    return result, [*tables, *write_pictures(result, run.path(f"{reading}/{study}"))]
+    return result, [*tables, *write_pictures(result, run)]
 
 
 def _trees(jobs: dict[str, Job], study: Study, reading: Reading, data: Data) -> pd.DataFrame:
@@ -47,7 +46,7 @@ def _trees(jobs: dict[str, Job], study: Study, reading: Reading, data: Data) -> 
     return example_trees(jobs["shape_color"], SHORT, reading, [*first, best_run])
 
 
-def write_pictures(result: StudyResult, folder: Path) -> list[Path]:
+def write_pictures(result: StudyResult, run: Run) -> list[Path]:
     """Write the figures of a study as PNG and PDF."""
     paths = []
     with use_style():
@@ -57,8 +56,8 @@ def write_pictures(result: StudyResult, folder: Path) -> list[Path]:
             figure.draw_without_rendering()
             figure.set_layout_engine("none")  # laid out once, for both files
             for kind in ("png", "pdf"):
-                path = folder / f"{name}.{kind}"
-                with written_whole(path) as temporary:
+                path = f"{result.reading}/{result.study}/{name}.{kind}"
+                with run.writing(path) as temporary:
                     figure.savefig(temporary, format=kind, metadata={"CreationDate": None} if kind == "pdf" else None)
-                paths.append(path)
+                paths.append(run.root / path)
     return paths

@@ -69,16 +69,17 @@ def replicate(
         chunks = [(jobs[chunk.job], chunk) for chunk in wanted_chunks(jobs, asked, studies, readings)]
         keep_each(run, run_chunk, chunks, lambda each: each[1].key, workers=workers, progress=progress)
         work = [(study, reading) for reading in readings for study in studies]
-        finished = dict(each_done(partial(finish_study, run, jobs, asked), work, workers=workers))
-        results = [finished[each][0] for each in work]
-        files = [path for each in work for path in finished[each][1]]
-        if studies == STUDIES:
-            changes = difference_table(run, jobs, asked)
-            files.append(run.write_table("differences.csv", changes))
-            pdf = report(results, changes, lead, asked)
-            with run.writing(REPORT) as temporary:
-                temporary.write_bytes(pdf)
-            files.append(run.path(REPORT))
+        with run.together() as staged:
+            finished = dict(each_done(partial(finish_study, staged, jobs, asked), work, workers=workers))
+            results = [finished[each][0] for each in work]
+            files = [path for each in work for path in finished[each][1]]
+            if studies == STUDIES:
+                changes = difference_table(run, jobs, asked)
+                files.append(staged.write_table("differences.csv", changes))
+                pdf = report(results, changes, lead, asked)
+                with staged.writing(REPORT) as temporary:
+                    temporary.write_bytes(pdf)
+                files.append(run.path(REPORT))
     return Replication(tuple(results), tuple(files))
 
 

@@ -289,6 +289,37 @@ def test_a_reader_who_has_had_enough_leaves_no_traceback(more: list[str]) -> Non
     assert (done.returncode, done.stderr) == (1, "")
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_a_full_device_is_named_and_leaves_no_traceback(more: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([*PROGRAM, "protocols", *more], stdout=full, stderr=subprocess.PIPE, text=True)
+    said = "Standard output could not be written: No space left on device.\n"
+    assert (done.returncode, done.stderr) == (1, said)
+
+
+LOSING = """
+import os, sys
+from holmes_fit.__main__ import main
+kind = sys.argv.pop(1)
+nowhere = {"full": lambda: os.open("/dev/full", os.O_WRONLY), "nobody": lambda: writing}
+reading, writing = os.pipe()
+os.close(reading)
+for stream in (1, 2):
+    os.close(stream) if kind == "closed" else os.dup2(nowhere[kind](), stream)
+main()
+"""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+@pytest.mark.parametrize(("kind", "code"), [("full", 1), ("nobody", 1), ("closed", 0)])
+def test_work_goes_on_when_nobody_can_see_it(kind: str, code: int, study: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", LOSING, kind, *fit_command()])
+    assert done.returncode == code
+    assert len((study / "run" / "models.csv").read_text().splitlines()) == 3
+    assert (study / "run" / ".lock").read_text().startswith("process ")
+
+
 def test_the_package_is_a_program() -> None:
     listed = [subprocess.check_output([*program, "protocols"]) for program in ([HOLMES_FIT], PROGRAM)]
     assert listed[0] == listed[1]

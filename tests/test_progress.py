@@ -1,12 +1,13 @@
 """How progress is shown: bars in terminals, lines in notebooks and logs, nothing where nobody looks."""
 
+import errno
 import sys
 from types import ModuleType
 
 import pytest
 
 from holmes_fit._support import progress
-from holmes_fit._support.progress import ProgressLines, duration, progress_bars, watched, watched_steps
+from holmes_fit._support.progress import ProgressLines, duration, progress_bar, progress_bars, watched, watched_steps
 from holmes_fit.fitting.cohort import fit
 from tests.small_fits import people
 
@@ -34,6 +35,32 @@ def sit_at_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_durations_in_words(seconds: float, words: str) -> None:
     assert duration(seconds) == words
+
+
+class Lost:
+    """What a closed terminal is to those who write to it."""
+
+    def isatty(self) -> bool:
+        return self.terminal
+
+    def write(self, *text: str) -> int:
+        raise OSError(errno.EIO, "Input/output error")
+
+    flush = fileno = write
+
+    def __init__(self, terminal: bool):
+        self.terminal, self.encoding = terminal, "utf-8"
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_a_terminal_that_is_closed_stops_no_work(terminal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", Lost(terminal))
+    with progress_bar("fitting", quiet=False, lines=True) as told:
+        assert told is not None
+        for done in range(3):
+            told(done, 2)
+    with progress_bars(quiet=False) as begin:
+        begin("pooling")
 
 
 def test_lines_come_with_every_tenth_and_every_half_minute(

@@ -3,14 +3,16 @@
 import logging
 import math
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import wait
-from contextlib import closing
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -20,6 +22,7 @@ from joblib.externals.loky.process_executor import _ExecutorManagerThread
 from threadpoolctl import threadpool_info
 
 from holmes_fit._support.errors import HolmesFitError, InputError
+from holmes_fit.runs import identity
 from holmes_fit.runs.workers import cluster as clusters
 from holmes_fit.runs.workers import processes, tasks
 from holmes_fit.runs.workers.pool import Failure
@@ -320,6 +323,36 @@ def test_workers_do_not_outlive_a_program_that_is_killed(stoppable: tuple[subpro
     wait_until(lambda: not any(alive(pid) for pid in busy), 15)
 
 
+HOLDING = """
+import ctypes, os, sys
+from holmes_fit.runs.workers.tasks import do_all
+def task(folder):
+    open(os.path.join(folder, str(os.getpid())), "w").close()
+    ctypes.PyDLL(None).sleep(300)
+if __name__ == "__main__":
+    list(do_all(task, [sys.argv[1]] * 2, workers=2))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a service of Linux")
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM", "SIGHUP"])
+def test_workers_in_compiled_code_do_not_outlive_their_program(name: str, tmp_path: Path) -> None:
+    """No thread of theirs has a turn, as compiled code holds the interpreter."""
+    script, folder = tmp_path / "program.py", tmp_path / "busy"
+    script.write_text(HOLDING)
+    folder.mkdir()
+    with subprocess.Popen([sys.executable, str(script), str(folder)], start_new_session=True) as process:
+        wait_until(lambda: len(list(folder.iterdir())) == 2, 60)
+        process.send_signal(signal.Signals[name])
+        process.wait(10)
+    busy = [int(path.name) for path in folder.iterdir()]
+    try:
+        wait_until(lambda: not any(alive(pid) for pid in busy), 10)
+    finally:
+        for pid in filter(alive, busy):
+            os.kill(pid, signal.SIGKILL)
+
+
 def alive(pid: int) -> bool:
     try:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
@@ -349,10 +382,6 @@ def test_a_model_that_a_notebook_has_registered_is_known_to_its_workers() -> Non
 
 
 # --- a Dask cluster
-def code_digest_elsewhere() -> str:
-    return f"that of process {os.getpid()}"
-
-
 def test_a_cluster_gives_the_same_results(cluster: object, capfd: pytest.CaptureFixture[str]) -> None:
     results = dict(do_all(root, [0.0, 1.0, -1.0, 4.0], dask=cluster.scheduler_address))  # type: ignore[attr-defined]
     failure = results.pop(2)
@@ -408,16 +437,104 @@ def test_the_address_of_a_worker_is_no_address_of_a_cluster(cluster: object) -> 
         list(do_all(root, [1.0], dask=address))
 
 
-def test_a_cluster_with_another_version_is_refused(cluster: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clusters, "version", lambda package: "9.9")  # here, and not there
-    with pytest.raises(InputError, match=r"saw workers with holmes-fit 0\..*; allowed: holmes-fit 9\.9"):
+@pytest.mark.parametrize("package", ["holmes-fit", "numpy", "numba", "scipy"])
+def test_a_cluster_with_other_packages_is_refused(
+    package: str, cluster: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = clusters.unlike_here
+    monkeypatch.setattr(clusters, "unlike_here", lambda there: original({**there, package: "0.0"}))
+    with pytest.raises(InputError, match=rf"saw the worker tcp://.* with {package} 0\.0, not [1-9\d.]+; allowed: the"):
         list(do_all(root, [1.0], dask=cluster.scheduler_address))  # type: ignore[attr-defined]
 
 
-def test_a_cluster_with_other_code_is_refused(cluster: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clusters, "code_digest", code_digest_elsewhere)  # which is imported from here, there
-    with pytest.raises(InputError, match=r"saw workers with other code of .*; allowed: the same code"):
-        list(do_all(root, [1.0], dask=cluster.scheduler_address))  # type: ignore[attr-defined]
+@pytest.fixture
+def other_code(tmp_path: Path) -> dict[str, str]:
+    """The environment of a worker with other code of the same version."""
+    package = Path(identity.__file__).parents[1]
+    shutil.copytree(package, tmp_path / "elsewhere" / package.name, ignore=shutil.ignore_patterns("__pycache__"))
+    with (tmp_path / "elsewhere" / package.name / "models" / "parameters.py").open("a") as file:
+        file.write("\n\nELSEWHERE = True\n")
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path / "elsewhere"), str(package.parent)])}
+
+
+@contextmanager
+def worker_of(address: str, environment: dict[str, str]) -> Iterator[None]:
+    options = ["--no-nanny", "--no-dashboard", "--nthreads", "1"]
+    program = [sys.executable, "-m", "distributed.cli.dask_worker", address, *options]
+    silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with tempfile.TemporaryDirectory() as folder:  # Python looks for packages where it begins, before anywhere else
+        worker = subprocess.Popen(program, env=environment, cwd=folder, **silent)
+        try:
+            yield
+        finally:
+            worker.kill()
+            worker.wait()
+
+
+def test_a_worker_with_other_code_that_joins_late_is_refused(other_code: dict[str, str]) -> None:
+    distributed = pytest.importorskip("distributed")
+    options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 60}
+    refused = r"saw the worker tcp://.* with other code of holmes-fit; allowed: the same code as here"
+    with distributed.LocalCluster(**options) as own:
+        address = own.scheduler_address
+        with closing(do_all(slow_root, [1.0] * 3000, dask=address)) as results:
+            assert next(results)[1] == 1.0
+            with worker_of(address, other_code), pytest.raises(InputError, match=refused):
+                list(results)
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> dict[str, str]:
+    """What Dask's configuration says of a certificate, for all roles."""
+    if shutil.which("openssl") is None:
+        pytest.skip("no openssl")
+    key, own = tmp_path / "key.pem", tmp_path / "own.pem"
+    subject = ["-subj", "/CN=localhost", "-days", "2"]
+    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", *subject, "-keyout", key, "-out", own]
+    subprocess.run(made, check=True, capture_output=True)
+    said = {"distributed.comm.tls.ca-file": str(own), "distributed.comm.require-encryption": True}
+    for role in ("client", "scheduler", "worker"):
+        said |= {f"distributed.comm.tls.{role}.cert": str(own), f"distributed.comm.tls.{role}.key": str(key)}
+    return said
+
+
+def test_a_cluster_by_tls_takes_the_certificates_of_dasks_configuration(certificate: dict[str, str]) -> None:
+    distributed = pytest.importorskip("distributed")
+    import dask
+
+    options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 60}
+    with (
+        dask.config.set(certificate),
+        distributed.LocalCluster(protocol="tls://", security=distributed.Security(), **options) as own,
+    ):
+        address = own.scheduler_address
+        assert address.startswith("tls://")
+        assert list(do_all(root, [4.0], dask=address)) == [(0, 2.0)]
+        with dask.config.set(dict.fromkeys(certificate)), pytest.raises(InputError, match="argument dask"):
+            list(do_all(root, [4.0], dask=address))
+
+
+def test_a_scheduler_that_dies_while_its_workers_are_asked_is_said_to_be_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    distributed = pytest.importorskip("distributed")
+    program = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--no-dashboard", "--port", "0"]
+    scheduler = subprocess.Popen([*program, "--host", "127.0.0.1"], stderr=subprocess.PIPE, text=True)
+    try:
+        assert scheduler.stderr is not None
+        said = iter(scheduler.stderr)
+        address = next(line for line in said if "Scheduler at:" in line).split()[-1]
+        original = distributed.Client.run
+
+        def die_first(client: object, *arguments: object, **options: object) -> object:
+            scheduler.kill()
+            scheduler.wait()
+            return original(client, *arguments, **options)
+
+        monkeypatch.setattr(distributed.Client, "run", die_first)
+        with worker_of(address, dict(os.environ)), pytest.raises(HolmesFitError, match="does not answer any more"):
+            list(do_all(root, [1.0], dask=address))
+    finally:
+        scheduler.kill()
+        scheduler.communicate()
 
 
 def test_a_cluster_without_workers_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

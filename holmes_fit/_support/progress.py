@@ -4,9 +4,10 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any
+from typing import Any, cast
 
 from holmes_fit._support.errors import for_terminal
+from holmes_fit._support.streams import Lossy
 
 OnProgress = Callable[[int, int], None]  # how much is done, and of how many
 OnBegin = Callable[[str], OnProgress | None]  # what is being done from now on
@@ -103,7 +104,7 @@ def _display() -> Any:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[left]}"))
-    return Progress(*columns, console=Console(stderr=True), transient=True)
+    return Progress(*columns, console=Console(file=cast("Any", Lossy(sys.stderr))), transient=True)
 
 
 class Pace:
@@ -151,4 +152,4 @@ def duration(seconds: float) -> str:
 
 
 def _say(text: str) -> None:
-    print(for_terminal(text), file=sys.stderr, flush=True)
+    print(for_terminal(text), file=Lossy(sys.stderr), flush=True)

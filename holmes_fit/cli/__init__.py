@@ -15,6 +15,7 @@ import typer
 from holmes_fit._support.caches import set_pytensor_flag
 from holmes_fit._support.ctrl_c import is_ctrl_c
 from holmes_fit._support.errors import HolmesFitError, InputError, in_one_line
+from holmes_fit._support.streams import Lossy, have_streams
 from holmes_fit.cli.app import ORDER, app
 from holmes_fit.cli.interrupts import SwallowedCtrlC
 from holmes_fit.cli.output import BAD_INPUT, FAILED, FINE, INTERRUPTED, Output
@@ -37,14 +38,19 @@ def run(program: typer.Typer, name: str, arguments: Sequence[str] | None = None)
     debug = "--debug" in given
     swallowed = SwallowedCtrlC(debug)
     if arguments is None:  # a process of its own
+        have_streams()
         swallowed.watch()
         if not debug:
             _silence_libraries()
     _print_whatever_the_terminal_can()
+    if arguments is None:
+        sys.stderr = Lossy(sys.stderr)  # nobody needs to see how work goes on
     say = Output(as_json="--json" in given)
     try:
         # With JSON, what is wrong with the options must not be printed, but come back.
         code = program(given, prog_name=name, obj=say, standalone_mode=not say.as_json) or FINE
+    except SystemExit as ended:  # without JSON
+        code = ended.code or FINE
     except InputError as error:
         say.refuse(error)
         code = BAD_INPUT
@@ -59,8 +65,11 @@ def run(program: typer.Typer, name: str, arguments: Sequence[str] | None = None)
         code = INTERRUPTED if stopped else FAILED
     try:
         say.end(code)
-    except BrokenPipeError:  # whoever reads has had enough, as head has; so Python is not to flush the rest either
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.stdout.flush()
+    except OSError as error:
+        if not isinstance(error, BrokenPipeError):  # with which whoever reads has had enough, as head has
+            print(f"Standard output could not be written: {error.strerror}.", file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that Python does not flush the rest
         code = FAILED
     sys.exit(code)
 
@@ -103,5 +112,5 @@ def _print_whatever_the_terminal_can() -> None:
     """Let a terminal that cannot show a character show an escape instead of failing."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            with contextlib.suppress(ValueError):
+            with contextlib.suppress(OSError, ValueError):
                 stream.reconfigure(errors="backslashreplace")

@@ -41,6 +41,7 @@ class Output:
     _errors: list[str] = field(default_factory=list)
     _written: list[Path] = field(default_factory=list)
     _next: list[str] = field(default_factory=list)
+    _unprinted: OSError | None = None  # why standard output does not have what was found
 
     def safe_in(self, folder: Path) -> None:
         """Let someone who stops the command know how to go on."""
@@ -56,7 +57,10 @@ class Output:
     def give(self, text: str | Iterable[str]) -> None:
         """Print what was asked for, even if quiet."""
         if not self.as_json:
-            _print(_joined(text))
+            try:
+                _print(_joined(text))
+            except OSError as error:  # what is done is done, and the rest can be said all the same
+                self._unprinted = error
 
     def note(self, text: str | Iterable[str]) -> None:
         """Say what is being done."""
@@ -114,6 +118,8 @@ class Output:
 
     def end(self, exit_code: int) -> None:
         """Print the JSON object if one is wanted. Help, and the like, have none."""
+        if self._unprinted is not None:
+            raise self._unprinted
         if not self.as_json or not (self.command or exit_code):
             return
         document = {

@@ -1,16 +1,14 @@
 """A cohort fitted into a run folder: every person with every model, over the workers, each result kept as it comes."""
 
-import atexit
 import json
-import shutil
-import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar
 
+from holmes_fit._support.atomic import folder_for_good
 from holmes_fit._support.errors import HolmesFitError, InputError, Problems, plain
 from holmes_fit._support.notebooks import InNotebook
 from holmes_fit._support.progress import OnProgress, Watched, begun_with, watched
@@ -23,6 +21,7 @@ from holmes_fit.models.registry import Observer, check_count
 from holmes_fit.runs.folder import Run, run_of
 from holmes_fit.runs.records import Key
 from holmes_fit.runs.results import RunResults, StoredTable
+from holmes_fit.runs.sets import RECORDS
 from holmes_fit.runs.workers.cluster import check_cluster
 from holmes_fit.runs.workers.pool import Failure
 from holmes_fit.runs.workers.processes import usable_cores
@@ -136,8 +135,7 @@ def fit(
     request = request_fit(cohort, models, preset=preset, fix=fix, seed=seed, observer=observer, by=by, vary=vary)
     check_workers(workers, dask)
     if out is None:
-        out = tempfile.mkdtemp(prefix="holmes_fit_")
-        atexit.register(shutil.rmtree, out, ignore_errors=True)
+        out = folder_for_good()
     return Fits(do_in(out, request, carry_out, ("fit", "fitting"), progress, workers=workers, dask=dask))
 
 
@@ -206,7 +204,8 @@ def carry_out(
     progress: OnProgress | None = None,
 ) -> dict[Key, Failure]:
     """Fit who is missing, then write all tables; return those whose processes died, which can be tried again."""
-    _write_data(request.cohort, run)
+    with run.together() as staged:
+        _write_data(request.cohort, staged)
     wanted = set(run.progress().missing)
     todo = [key for key in request.keys if key in wanted]
     lost = {}
@@ -214,7 +213,8 @@ def carry_out(
     if progress is not None:
         progress(done, total)
     tasks = ((request.task(key), request.preset) for key in todo)
-    with closing(do_all(_fit_one, tasks, workers=_useful_workers(workers, len(todo)), dask=dask)) as results:
+    n_workers = _useful_workers(workers, len(todo))
+    with closing(do_all(_fit_one, tasks, workers=n_workers, dask=dask, watch=run.check)) as results:
         for number, result in results if todo else ():
             if isinstance(result, Failure) and (result.lost or result.kind in WORTH_ANOTHER_TRY):
                 lost[todo[number]] = result
@@ -223,8 +223,21 @@ def carry_out(
             done += 1
             if progress is not None:
                 progress(done, total)
-    write_tables(request, run)
+    _check_all_there(run, lost)
+    with run.together("fit", [RECORDS]) as staged:
+        write_tables(request, staged)
     return lost
+
+
+def _check_all_there(run: Run, lost: Collection[Key]) -> None:
+    """Refuse to write tables without people whose records were there and are gone."""
+    gone = [key for key in run.progress().missing if key not in lost]
+    if gone:
+        named = ", ".join(f"{plain(key[1])} with {key[0]}" for key in gone[:5])
+        raise HolmesFitError(
+            f"{len(gone)} records have disappeared from {plain(str(run.root), 200)} while it was worked in, such as "
+            f"{named}. The same command makes them again."
+        )
 
 
 def _useful_workers(workers: int | None, tasks: int) -> int:

@@ -25,7 +25,7 @@ Rows = Mapping[str, Any]
 
 
 def write_tables(request: Request, run: Run) -> None:
-    """Write all tables of a run from the records that are there; all of them, or none if the disk is full."""
+    """Write all tables of a run from the records that are there."""
     columns = _columns(request)
     names = [text for learner in request.cohort.learners for text in (learner.subject, learner.restart)]
     # A carriage return in a name is not quoted by itself, and would end the line.

@@ -8,7 +8,6 @@ import copyreg
 import hashlib
 import re
 import sys
-import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cache
@@ -18,6 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from holmes_fit._support.atomic import folder_for_good
 from holmes_fit._support.errors import InputError, Problem, Problems, Quoted, nearest, plain, shown
 from holmes_fit.models.parameters import Parameter
 from holmes_fit.models.registry import MODELS, Model, is_shipped
@@ -112,7 +112,7 @@ def _run(path: str, source: bytes) -> ModuleType:
     """Run the text of a file, once in a process."""
     here = Path(path)
     if not here.is_file() or here.read_bytes() != source:  # on another machine; compiled code wants a file to be near
-        here = Path(tempfile.mkdtemp(prefix="holmes_fit_model_")) / Path(path).name
+        here = folder_for_good() / Path(path).name
         here.write_bytes(source)
     text = _Text(here, source)
     spec = spec_from_loader(f"holmes_fit_own_{hashlib.sha256(source).hexdigest()[:16]}", text)

@@ -10,7 +10,6 @@ The same sections, date and versions give the same bytes, whatever fonts a machi
 
 import json
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -23,6 +22,7 @@ import typst
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from holmes_fit._support.atomic import temporary_folder
 from holmes_fit.reporting import blocks
 from holmes_fit.reporting.blocks import GUTTER, SMALL, TEXT_WIDTH, About, Block, Grid, Panel, Row, Section
 from holmes_fit.reporting.figures.layout import POINTS, fit_into, fractions
@@ -49,8 +49,7 @@ def pdf_of(sections: Sequence[Section], about: About, when: datetime | None = No
     """Return a PDF; ``when`` is its date, which has none otherwise. To be called within ``use_style``."""
     document = {**_about(about), "dated": when is not None}
     stamp = int(when.timestamp()) if when is not None else 0
-    with tempfile.TemporaryDirectory() as name, mpl.rc_context(RC):
-        root = Path(name)
+    with temporary_folder() as root, mpl.rc_context(RC):
         main, content = root / TEMPLATE.name, root / "document.json"
         shutil.copy(TEMPLATE, main)
         fonts = _fonts(root / "fonts")

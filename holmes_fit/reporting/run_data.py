@@ -24,6 +24,7 @@ from holmes_fit.runs.fitted import fitted_run
 from holmes_fit.runs.folder import HasRun, Run, read_run, run_of
 from holmes_fit.runs.manifest import MANIFEST
 from holmes_fit.runs.records import Record
+from holmes_fit.runs.sets import check_sets, stamps
 from holmes_fit.settings.spaces import named as in_condition
 from holmes_fit.trials.cohorts import Cohort
 
@@ -49,6 +50,7 @@ class CohortData:
     numbers: Numbers | None = None  # in the place of people's names
     asked_trees: Sequence[tuple[str, str]] = ()  # whose trees, and of which problem (all, if empty), instead of some
     tables: dict[str, pd.DataFrame] = field(default_factory=dict, compare=False)  # those that have been read
+    stamps: tuple[Mapping[str, bytes], ...] = field(default=(), compare=False)  # of the run's sets, when it was opened
 
     def __getitem__(self, name: str) -> pd.DataFrame:
         if name not in self.tables:
@@ -138,13 +140,30 @@ class CohortData:
         """What the report is called."""
         return self.settings.title or self.study
 
+    @property
+    def folders(self) -> dict[str, Path]:
+        """The folders that a report reads, by what stands before the names of their files."""
+        return {"": self.run.root, **({"recovery/": self.recovery_folder} if self.recovery_folder else {})}
+
+    def checked(self) -> CohortData:
+        """Return the same, after refusing tables that are of different times, or not of the fits that are there."""
+        before = tuple(stamps(folder) for folder in self.folders.values())
+        for folder in self.folders.values():
+            check_sets(folder)
+        return replace(self, stamps=before)
+
+    def check_unchanged(self) -> None:
+        """Refuse what has been read while another process has changed it."""
+        if self.stamps != tuple(stamps(folder) for folder in self.folders.values()):
+            where, seen = f"run {plain(str(self.run.root), 200)}", "tables that were changed while they were read"
+            raise InputError([Problem(where, seen, "a run at rest", "Give the same command again.")])
+
     @cached_property
     def files(self) -> tuple[tuple[str, str], ...]:
         """The name and the SHA-256 of every file that a report may use."""
-        folders = {"": self.run.root, **({"recovery/": self.recovery_folder} if self.recovery_folder else {})}
         return tuple(
             (prefix + path.name, hashlib.sha256(content(folder, path.name)).hexdigest())
-            for prefix, folder in folders.items()
+            for prefix, folder in self.folders.items()
             for path in sorted([*folder.glob("*.csv"), *folder.glob("*.json")])
         )
 
@@ -367,7 +386,7 @@ def read_data(
         seen = "no recovery.csv" if root.is_dir() else "no such folder"
         problems.add(f"folder {plain(str(root), limit=200)}", Quoted(seen), "the folder of holmes-fit recover")
     problems.raise_if_any()
-    data = CohortData(run, root, by, numbers=numbers_of(run.root) if anonymous else None)
+    data = CohortData(run, root, by, numbers=numbers_of(run.root) if anonymous else None).checked()
     seen, wanted = (plain(named(each, "protocol")) for each in (data.recovery_identity, data.identity))
     if seen and seen != wanted:
         where = f"folder {plain(str(data.recovery_folder), limit=200)}"

@@ -176,6 +176,7 @@ def _write(path: Path, data: CohortData, sections: Sequence[Section], figures: P
     """Write one PDF, and return the files of its figures."""
     with use_style(), rc_context(RC):
         pdf = pdf_of(sections, _about(data), data.run.manifest.begun)
+        data.check_unchanged()
         with written_whole(path) as temporary:
             temporary.write_bytes(pdf)
         return [] if figures is None else write_figures(figures, sections)

@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-import errno
 import os
-import re
+import shutil
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass, field
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from holmes_fit._support.atomic import written_whole
+from holmes_fit._support.atomic import LEFT_OVER, named_if_unwritten, temporary_name, written_whole
 from holmes_fit._support.borders import LARGEST_JSON, inside, naming, read_bytes
 from holmes_fit._support.csv_tables import write_table
-from holmes_fit._support.errors import HolmesFitError, InputError, Problem, Problems, Quoted, plain, shown
+from holmes_fit._support.errors import InputError, Problem, Problems, Quoted, plain, shown
 from holmes_fit.runs import schema
 from holmes_fit.runs.identity import tell_of_other_code
-from holmes_fit.runs.lock import LOCK, Held, holder, locked
+from holmes_fit.runs.lock import LOCK, Held, Lock, holder, locked
 from holmes_fit.runs.manifest import ADVICE, JSON, MANIFEST, Manifest, check_same, from_text, new_manifest, to_text
 from holmes_fit.runs.records import Arrays, Key, Record, file_of, from_bytes, to_bytes
+from holmes_fit.runs.sets import RECORDS, appear, digests, is_untidy, tidy
 
 if TYPE_CHECKING:
     import pandas as pd
-
-# What `written_whole` leaves behind when the process is killed.
-LEFT_OVER = re.compile(r"\.[0-9a-f]{32}\.tmp")
 
 
 @dataclass(frozen=True)
@@ -51,18 +48,68 @@ class Progress:
 
 
 @dataclass(frozen=True)
+class Stage:
+    """Where files of a set are until they appear."""
+
+    folder: Path
+    gone: set[str] = field(default_factory=set)  # files of the run that are to go when the set appears
+
+
+@dataclass(frozen=True)
 class Run:
     """A run folder. Get one from :func:`open_run` to go on with it, or from :func:`read_run` to read it."""
 
     root: Path  # the folder
     manifest: Manifest = field(repr=False)  # which is long, and in a file of the folder
+    lock: Lock | None = field(default=None, repr=False, compare=False)  # that of the process which works in it
+    stage: Stage | None = field(default=None, repr=False, compare=False)  # see :meth:`together`
+
+    @contextmanager
+    def at_work(self) -> Iterator[Run]:
+        """Give the run to whoever adds results to it; no other process can do so meanwhile."""
+        if self.lock is not None and self.lock.held:
+            yield self
+            return
+        with ExitStack() as stack:
+            yield replace(self, lock=_claim(self.root, stack))
+
+    @contextmanager
+    def together(self, name: str = "", inputs: Iterable[str] = ()) -> Iterator[Run]:
+        """Give the run as it will be: what is written there appears at once if all goes well, or not at all.
+
+        ``name`` is the command that makes the set, from the files ``inputs`` or from ``"records"``, as its stamp says;
+        without a name there is no stamp.
+        """
+        with self.at_work() as run:
+            made_from = digests(self.root, inputs)
+            stage = Stage(self.root / temporary_name())
+            try:
+                with named_if_unwritten(self.root):
+                    stage.folder.mkdir()
+                yield replace(run, stage=stage)
+                run.check()
+                with named_if_unwritten(self.root):
+                    appear(self.root, stage.folder, name, made_from, stage.gone)
+            finally:
+                shutil.rmtree(stage.folder, ignore_errors=True)
+
+    def check(self) -> None:
+        """Stop whoever works in a folder that was deleted or moved, before anything more is done for it."""
+        if self.lock is not None:
+            self.lock.check()
+
+    def remove(self, name: str) -> None:
+        """Let a file go when the set appears, which would otherwise belong to an earlier one."""
+        assert self.stage is not None
+        if self.path(name).exists():
+            self.stage.gone.add(name)
 
     def save_record(self, key: Key, facts: JSON, arrays: Arrays | None = None, error: str = "") -> None:
         """Write the record of one piece of work, whole or not at all; if it cannot be written, the others stay."""
         if key not in self.manifest.keys:
             raise KeyError(key)
         content = to_bytes(Record(key, facts, arrays or {}, error))
-        with _replacing(self._path(key)) as temporary:
+        with self.writing(_name_of(key)) as temporary:
             temporary.write_bytes(content)
 
     def load_record(self, key: Key) -> Record | None:
@@ -103,10 +150,10 @@ class Run:
 
     def write_table(self, name: str, table: pd.DataFrame) -> Path:
         """Write a table as a CSV file of that name, such as ``"fits.csv"``, by its schema, and return its path."""
-        path, ordered = self.path(name), schema.ordered(name, table)
-        with _replacing(path) as temporary:
+        ordered = schema.ordered(name, table)
+        with self.writing(name) as temporary:
             write_table(ordered, temporary)
-        return path
+        return self.root / name
 
     def read_table(self, name: str, text: Iterable[str] = ()) -> pd.DataFrame:
         """Read a table of the run; texts that are missing are empty.
@@ -117,17 +164,32 @@ class Run:
         with naming(f"run {_shown(self.root)}, table {plain(name)}", "a table of a complete run"):
             return schema.read(path, text)
 
-    def writing(self, name: str) -> AbstractContextManager[Path]:
+    @contextmanager
+    def writing(self, name: str) -> Iterator[Path]:
         """Give a temporary file that takes the place of a file of the run if all goes well."""
-        return _replacing(self.path(name))
+        final = self._checked(name)
+        self.check()
+        with named_if_unwritten(final), ExitStack() as stack:
+            path = final if self.stage is None else self.stage.folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            yield path if self.stage is not None else stack.enter_context(written_whole(path))
 
     def path(self, name: str) -> Path:
-        """Return the path of a file of the run."""
+        """Return the path of a file of the run, to read it."""
+        path = self._checked(name)
+        staged = None if self.stage is None else self.stage.folder / name
+        return staged if staged is not None and staged.exists() else path
+
+    def _checked(self, name: str) -> Path:
         with naming(f"run {_shown(self.root)}, file {plain(name)}", "the name of a file in the folder"):
             return inside(self.root, name)
 
     def _path(self, key: Key) -> Path:
-        return self.path(f"records/{file_of(key)}")
+        return self.path(_name_of(key))
+
+
+def _name_of(key: Key) -> str:
+    return f"{RECORDS}/{file_of(key)}"
 
 
 @contextmanager
@@ -141,7 +203,7 @@ def open_run(root: str | os.PathLike[str], *, identity: JSON, about: JSON, keys:
     folder = _folder("out", root)
     wanted = new_manifest(identity, about, tuple(keys))
     with ExitStack() as stack:
-        _claim(folder, stack)
+        lock = _claim(folder, stack)
         path = folder / MANIFEST
         if path.exists():
             found = _read_manifest(folder)
@@ -149,18 +211,21 @@ def open_run(root: str | os.PathLike[str], *, identity: JSON, about: JSON, keys:
             check_same(found, wanted, f"folder {_shown(folder)}", problems)
             problems.raise_if_any()
             tell_of_other_code(found.about)
-            _tidy(folder)
-            yield Run(folder, found)
+            yield Run(folder, found, lock)
         else:
-            with _replacing(path) as temporary:
+            with written_whole(path) as temporary:
                 temporary.write_text(to_text(wanted), encoding="utf-8")
-            yield Run(folder, wanted)
+            yield Run(folder, wanted, lock)
 
 
 def read_run(root: str | os.PathLike[str]) -> Run:
     """Return a run to read its records and tables, also while another process works on it."""
     folder = _folder("folder", root)
-    return Run(folder, _read_manifest(folder))
+    manifest = _read_manifest(folder)
+    if is_untidy(folder) and holder(folder) is None:
+        with suppress(Held, OSError), locked(folder):  # someone else is faster, or nothing can be written there
+            tidy(folder)
+    return Run(folder, manifest)
 
 
 class HasRun(Protocol):
@@ -189,21 +254,22 @@ def _folder(name: str, path: object) -> Path:
     return Path(path)
 
 
-def _claim(folder: Path, stack: ExitStack) -> None:
-    """Make the folder, and lock it for as long as the stack is open."""
+def _claim(folder: Path, stack: ExitStack) -> Lock:
+    """Make the folder, lock it for as long as the stack is open, and put right what a dead process has left in it."""
     problems = Problems()
     where = f"folder {_shown(folder)}"
     try:
-        if _holds_something_else(folder):
-            problems.add(where, Quoted("something else there"), "a new folder, an empty one, or a run to resume")
-        else:
+        if not _holds_something_else(folder):
             folder.mkdir(parents=True, exist_ok=True)
-            stack.enter_context(locked(folder))
+            lock = stack.enter_context(locked(folder))
+            tidy(folder)
+            return lock
+        problems.add(where, Quoted("something else there"), "a new folder, an empty one, or a run to resume")
     except Held as held:
         problems.add(where, Quoted(f"{held}, at work in it"), "one process at a time", "Wait for it, or stop it.")
     except (OSError, ValueError) as error:  # no access, no space, or a name that the file system cannot hold
         problems.add(where, Quoted(str(error)), "a folder that can be made, written and locked")
-    problems.raise_if_any()
+    raise InputError(problems)
 
 
 def _holds_something_else(folder: Path) -> bool:
@@ -227,29 +293,6 @@ def _read_manifest(folder: Path) -> Manifest:
         seen = f"a {MANIFEST} that cannot be read ({error})"
         problems.add(f"folder {_shown(folder)}", Quoted(seen), f"the {MANIFEST} that was written there", ADVICE)
     raise InputError(problems)
-
-
-def _tidy(folder: Path) -> None:
-    """Remove what a process that was killed had begun to write."""
-    for path in folder.rglob(".*.tmp"):
-        if LEFT_OVER.fullmatch(path.name):
-            path.unlink(missing_ok=True)
-
-
-@contextmanager
-def _replacing(path: Path) -> Iterator[Path]:
-    """Write a file whole or not at all; if it is not at all, say which file, why, and how to go on."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with written_whole(path) as temporary:
-            yield temporary
-    except OSError as error:
-        full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-        advice = "Make space" if full else "Put that right"
-        raise HolmesFitError(
-            f"{_shown(path)} could not be written: {error.strerror or error}. "
-            f"What was written before is safe. {advice}, then give the same command again, and it goes on from there."
-        ) from error
 
 
 def _shown(path: Path) -> str:

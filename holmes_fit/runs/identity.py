@@ -8,6 +8,7 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
+from holmes_fit._support.errors import plain
 from holmes_fit._support.study_files import PACKAGE
 
 # Raise it when the same data and settings give other numbers than before; tests/test_results_version.py says when.
@@ -30,6 +31,21 @@ def code_identity() -> dict[str, object]:
 def code_about() -> dict[str, object]:
     """Return what a run says of the code that began it, on which its identity does not depend."""
     return {"holmes_fit": version("holmes-fit"), "code": code_digest()}
+
+
+@cache
+def fingerprint() -> Mapping[str, str]:
+    """Return what decides which numbers are computed here; other processes must have the same."""
+    packages = {name: version(name) for name in ("holmes-fit", *PACKAGES)}
+    return {**packages, "code": code_digest()}
+
+
+def unlike_here(there: Mapping[str, str]) -> str:
+    """Say in what another place differs from here; nothing if it computes the same."""
+    here = fingerprint()
+    differing = [name for name in here if there.get(name) != here[name]]
+    named = [f"{name} {plain(there.get(name, 'missing'))}, not {here[name]}" for name in differing if name != "code"]
+    return "; ".join(named) or ("other code of holmes-fit" if differing else "")
 
 
 @cache

@@ -7,7 +7,10 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+
+from holmes_fit._support.errors import HolmesFitError, plain
 
 LOCK = ".lock"
 PATIENCE = 0.5  # seconds; whoever only asks who holds the lock has it for less than a millisecond
@@ -44,21 +47,49 @@ class Held(Exception):
     """Another process holds the lock; the message says which."""
 
 
+@dataclass
+class Lock:
+    """The lock of a folder, as the process has it that works there, and those that it lets write."""
+
+    folder: Path
+    file: tuple[int, int]  # by which its file is known, wherever it is moved to
+    held: bool = True  # until it is released
+
+    def check(self) -> None:
+        """Refuse to go on in a folder that has been deleted or moved, or is another one by now."""
+        if _identity(self.folder / LOCK) != self.file:
+            raise HolmesFitError(
+                f"The folder {plain(str(self.folder), limit=200)} was deleted or moved while work went on in it. "
+                "Bring it back if you can, then give the same command again: what the folder holds is not done again."
+            )
+
+
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def locked(folder: Path) -> Iterator[Lock]:
     """Hold the lock of a folder."""
     # Processes that are started meanwhile do not inherit the file, so none of them can go on holding the lock.
     file = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | NO_LINK, 0o666)
     try:
         _take_soon(file, folder)
+        about = os.fstat(file)
+        lock = Lock(folder, (about.st_dev, about.st_ino))
         try:
             os.ftruncate(file, 0)
             os.write(file, f"process {os.getpid()} on {socket.gethostname()}".encode())
-            yield
+            yield lock
         finally:
+            lock.held = False
             _release(file)
     finally:
         os.close(file)
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        about = path.stat()
+    except OSError:
+        return None
+    return about.st_dev, about.st_ino
 
 
 def _take_soon(file: int, folder: Path) -> None:

@@ -23,11 +23,12 @@ def each_done(
     workers: int | None = None,
     dask: str | None = None,
     name: Callable[[Work], object] = str,
+    watch: Callable[[], None] = lambda: None,
 ) -> Iterator[tuple[Work, Result]]:
     """Give each piece of work with its result; ``name`` says which it was that failed."""
     if not work:
         return
-    with closing(do_all(function, work, workers=workers, dask=dask)) as results:
+    with closing(do_all(function, work, workers=workers, dask=dask, watch=watch)) as results:
         for number, result in results:
             if isinstance(result, Failure):
                 error = HolmesFitError(f"{name(work[number])}: {result.kind}: {result.message}")
@@ -51,7 +52,7 @@ def keep_each(
     missing = [each for each in work if key(each) not in there]
     tell, done = progress or (lambda done, total: None), len(work) - len(missing)
     tell(done, len(work))
-    results = each_done(function, missing, workers=workers, dask=dask, name=key)
+    results = each_done(function, missing, workers=workers, dask=dask, name=key, watch=run.check)
     for number, (each, result) in enumerate(results, start=1):
         run.save_record(key(each), *result)
         tell(done + number, len(work))

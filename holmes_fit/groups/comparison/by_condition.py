@@ -23,10 +23,12 @@ from holmes_fit.fitting.summary import NOISY
 from holmes_fit.groups.comparison.omnibus import DRAWS, FAVOURED, RandomEffects, imputed, random_effects_of
 from holmes_fit.groups.pooling.lattices import Lattices, check_same_people, load_conditions
 from holmes_fit.groups.pooling.mixture import EvidenceErrors, check_mixture, errors_of
+from holmes_fit.groups.pooling.results import INPUTS
 from holmes_fit.runs.fitted import FittedRun
 from holmes_fit.runs.folder import Run
 from holmes_fit.runs.knowledge import summary
 from holmes_fit.runs.schema import frame
+from holmes_fit.runs.sets import check_sets
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -124,6 +126,7 @@ def compare_conditions(
 ) -> ConditionComparison:
     """Compare models in each condition, and in all of them together, and write the tables into the run folder."""
     loaded = {name: load_conditions(fitted.run, name, leave_out) for name in models}
+    check_sets(fitted.run.root, ["fit"])
     conditions = list(next(iter(loaded.values())))
     firsts = [own[conditions[0]] for own in loaded.values()]
     check_same_people(firsts)
@@ -142,8 +145,9 @@ def compare_conditions(
         (f"{n_noisy} of {len(noisy)} evidences are noisy, and fits with more replicates are surer",) if n_noisy else ()
     )
     found = ConditionComparison(fitted.run, fitted.by, tuple(models), subjects, scopes, notes)
-    for name, table in zip(TABLES, (found.models, found.people, found.differences), strict=True):
-        fitted.run.write_table(name, table)
+    with fitted.run.together("compare", INPUTS) as staged:
+        for name, table in zip(TABLES, (found.models, found.people, found.differences), strict=True):
+            staged.write_table(name, table)
     return found
 
 

@@ -32,12 +32,13 @@ from holmes_fit.groups.pooling.lattices import Lattices, check_same_people, load
 from holmes_fit.groups.pooling.mixture import Mixture, check_mixture, mix_models
 from holmes_fit.groups.pooling.pool import check_enough, pool_people
 from holmes_fit.groups.pooling.priors import GroupPrior
-from holmes_fit.groups.pooling.results import check_group_model, listed, pool, read_pooled, to_arviz
+from holmes_fit.groups.pooling.results import INPUTS, check_group_model, listed, pool, read_pooled, to_arviz
 from holmes_fit.groups.pooling.sampling import Diagnostics, Sampling, counted, diagnose
 from holmes_fit.groups.posteriors import Posterior, read_posterior, write_posterior
 from holmes_fit.models.registry import check_count
-from holmes_fit.runs.fitted import fitted_run
+from holmes_fit.runs.fitted import FittedRun, fitted_run
 from holmes_fit.runs.folder import HasRun, Run
+from holmes_fit.runs.sets import check_sets
 
 MIXTURE = "mixture.nc"
 SIMULATED = "simulated"  # what predictive checks were made from, among the attributes of the mixture
@@ -188,9 +189,28 @@ def compare(
         problems.add("argument by", by, f"nothing, as parameters differ by {fitted.by}, and so models are compared")
     problems.raise_if_any()
     sampling = sampling or Sampling()
-    if fitted.by:
-        return compare_conditions(fitted, _chosen(named, fitted.models), leave_out, sampling.seed)
-    lattices = {name: load_lattices(fitted.run, name, leave_out) for name in fitted.models}
+    with fitted.run.at_work() as own:
+        fitted = FittedRun(own)
+        if fitted.by:
+            return compare_conditions(fitted, _chosen(named, fitted.models), leave_out, sampling.seed)
+        return _compared(fitted, named, by, leave_out, prior, sampling, datasets, workers, progress)
+
+
+def _compared(
+    fitted: FittedRun,
+    named: Sequence[str] | None,
+    by: str | None,
+    leave_out: Collection[str],
+    prior: GroupPrior | None,
+    sampling: Sampling,
+    datasets: int,
+    workers: int | None,
+    progress: OnBegin | bool,
+) -> Comparison:
+    """Mix the models, and let all results appear together."""
+    run, problems = fitted.run, Problems()
+    lattices = {name: load_lattices(run, name, leave_out) for name in fitted.models}
+    check_sets(run.root, ["fit"])
     chosen = _chosen(named, tuple(lattices))
     check_same_people(list(lattices.values()))
     groups, group_of, notes = groups_of(fitted.cohort, by, next(iter(lattices.values())).subjects)
@@ -200,9 +220,10 @@ def compare(
     problems.raise_if_any()
     check_mixture(mixed)
     compile_ahead(fitted)
-    with watched_steps(progress) as begin:
-        posteriors = _groups_of_models(fitted.run, lattices, leave_out, prior, sampling, begin)
-        kept = read_posterior(fitted.run.path(MIXTURE))
+    inputs = [*INPUTS, *(["subjects.csv"] if groups else [])]
+    with run.together("compare", inputs) as staged, watched_steps(progress) as begin:
+        posteriors = _groups_of_models(run, lattices, leave_out, prior, sampling, begin)
+        kept = read_posterior(run.path(MIXTURE))
         on_step = counted(begin("mixing the models"), sampling.steps)
         mixture = mix_models(mixed, prior=prior, sampling=sampling, kept=kept, on_step=on_step)
         draws = {
@@ -220,26 +241,26 @@ def compare(
                 fitted.cohort, of_models, draws, datasets, sampling.seed, workers, on_person
             )
         mixture.idata["posterior"].attrs[SIMULATED] = simulated
-    fits = fitted.run.read_table("models.csv")
-    found = Comparison(
-        run=fitted.run,
-        mixture=mixture,
-        shares=shares_of(mixture, groups, group_of),
-        families=families_of(mixture, groups, group_of),
-        left_out={
-            # A model without free parameters learns nothing from anyone.
-            name: leave_one_out(posteriors[name])
-            if name in posteriors
-            else LeftOut(each.highest, np.zeros_like(each.highest))
-            for name, each in lattices.items()
-        },
-        fits=fits[fits["subject"].isin(mixture.subjects)].reset_index(drop=True),
-        checks=checks,
-        check_summary=summary,
-        diagnostics={name: diagnose(each) for name, each in posteriors.items()},
-        notes=notes,
-    )
-    write(found)
+        fits = run.read_table("models.csv")
+        found = Comparison(
+            run=run,
+            mixture=mixture,
+            shares=shares_of(mixture, groups, group_of),
+            families=families_of(mixture, groups, group_of),
+            left_out={
+                # A model without free parameters learns nothing from anyone.
+                name: leave_one_out(posteriors[name])
+                if name in posteriors
+                else LeftOut(each.highest, np.zeros_like(each.highest))
+                for name, each in lattices.items()
+            },
+            fits=fits[fits["subject"].isin(mixture.subjects)].reset_index(drop=True),
+            checks=checks,
+            check_summary=summary,
+            diagnostics={name: diagnose(each) for name, each in posteriors.items()},
+            notes=notes,
+        )
+        write(found, staged)
     return found
 
 
@@ -282,8 +303,8 @@ def shares_of(mixture: Mixture, groups: tuple[str, ...] = (), group_of: NDArray[
     return Frequencies(**vars(found), groups=groups, group_of=of_person, by_group=by_group)
 
 
-def write(found: Comparison) -> None:
-    """Write everything that was found into the run folder."""
+def write(found: Comparison, run: Run) -> None:
+    """Write everything that was found into a run."""
     tables = {
         "comparison.csv": found.models,
         "model_probabilities.csv": found.people,
@@ -295,10 +316,9 @@ def write(found: Comparison) -> None:
         "predictive.csv": found.checks,
         "predictive_summary.csv": found.check_summary,
     }
-    found.run.path(MIXTURE).unlink(missing_ok=True)  # it says what the tables are of, so that it comes last
     for name, table in tables.items():
-        found.run.write_table(name, table)
-    with found.run.writing(MIXTURE) as temporary:
+        run.write_table(name, table)
+    with run.writing(MIXTURE) as temporary:
         write_posterior(found.idata, temporary)
 
 

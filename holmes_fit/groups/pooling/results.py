@@ -4,7 +4,6 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,8 +25,10 @@ from holmes_fit.groups.posteriors import Posterior, has_shapes, read_posterior, 
 from holmes_fit.models.registry import MODELS
 from holmes_fit.runs.fitted import FittedRun, fitted_run
 from holmes_fit.runs.folder import HasRun, Run
+from holmes_fit.runs.sets import check_sets
 
 BEHAVIOUR = "behaviour.csv"
+INPUTS = ("fits.csv", "models.csv")  # what groups are made of, as far as a reader sees it
 PRIOR_DRAWS = 500
 JOINT = "a sample is of everyone, under one draw of the group"
 
@@ -96,28 +97,50 @@ def pool(
     chosen = fitted.models if models is None else listed("models", models, problems)
     check_group_model(prior, sampling, problems)
     problems.raise_if_any()
-    by_condition = bool(fitted.by)
-    if by_condition and formulas:
+    if fitted.by and formulas:
         advice = "Covariates are for people with one set of parameters."
         problems.add("argument formulas", list(formulas), f"none, as parameters differ by {fitted.by}", advice)
     problems.raise_if_any()
+    with run.at_work() as own:
+        loaded = _loaded(FittedRun(own), chosen, leave_out, formulas, skip=models is None)
+        return _pooled(FittedRun(own), loaded, formulas, prior, sampling, progress)
+
+
+def _loaded(
+    fitted: FittedRun, models: Sequence[str], leave_out: Sequence[str], formulas: Sequence[str], skip: bool
+) -> dict[str, Lattices | ConditionLattices]:
+    """Return what is to be pooled; models without free parameters are skipped, or refused if they were named."""
     loaded: dict[str, Lattices | ConditionLattices] = {
-        name: condition_lattices(fitted, name, leave_out) if by_condition else load_lattices(run, name, leave_out)
-        for name in chosen
+        name: condition_lattices(fitted, name, leave_out) if fitted.by else load_lattices(fitted.run, name, leave_out)
+        for name in models
     }
-    if models is None:
+    if skip:
         loaded = {name: lattices for name, lattices in loaded.items() if lattices.axes}
     if not loaded:
-        seen = "no model with free parameters" if models is None else "no model"
+        seen = "no model with free parameters" if skip else "no model"
         raise InputError([Problem("argument models", seen, "at least one that has something to pool")])
-    known = list(dict.fromkeys(name for lattices in loaded.values() for name in lattices.names))
+    check_sets(fitted.run.root, ["fit"])
+    known, problems = list(dict.fromkeys(name for lattices in loaded.values() for name in lattices.names)), Problems()
     for text in formulas:
         if (seen := _left_side(text)) not in known:
             problems.add(f"formula {text!r}", seen, f"a free parameter: {', '.join(known)}", nearest(seen, known))
     problems.raise_if_any()
-    cohort = fitted.cohort if formulas else None
+    return loaded
+
+
+def _pooled(
+    fitted: FittedRun,
+    loaded: Mapping[str, Lattices | ConditionLattices],
+    formulas: Sequence[str],
+    prior: GroupPrior | None,
+    sampling: Sampling | None,
+    progress: OnBegin | bool,
+) -> dict[str, Pooled | PooledConditions]:
+    """Pool model by model, and let all results appear together."""
+    run, cohort = fitted.run, fitted.cohort if formulas else None
     found: dict[str, Pooled | PooledConditions] = {}
-    with watched_steps(progress) as begin:
+    inputs = [*INPUTS, *(["trials.csv", "subjects.csv"] if formulas else [])]
+    with run.together("pool", inputs) as staged, watched_steps(progress) as begin:
         for name, lattices in loaded.items():
             how: dict[str, Any] = {
                 "prior": prior,
@@ -131,14 +154,14 @@ def pool(
                 own = [text for text in formulas if _left_side(text) in lattices.names]
                 people = None if cohort is None else cohort.subjects
                 found[name] = pool_people(lattices, formulas=own, people=people, **how)
-    write_pooled(run, list(found.values()))
-    if cohort is not None:
-        pooled = next(iter(loaded.values())).subjects
-        run.write_table(BEHAVIOUR, regress_behaviour(cohort, formulas, pooled))
-    # What an earlier pooling of other models, or by other formulas, has left beside the new tables goes.
-    stale = [f"pool_{name}.nc" for name in MODELS if name not in found]
-    for name in stale if cohort is not None else [*stale, BEHAVIOUR]:
-        run.path(name).unlink(missing_ok=True)
+        write_pooled(staged, list(found.values()))
+        if cohort is not None:
+            pooled = next(iter(loaded.values())).subjects
+            staged.write_table(BEHAVIOUR, regress_behaviour(cohort, formulas, pooled))
+        # What an earlier pooling of other models, or by other formulas, has left beside the new tables goes.
+        stale = [f"pool_{name}.nc" for name in MODELS if name not in found]
+        for name in stale if cohort is not None else [*stale, BEHAVIOUR]:
+            staged.remove(name)
     return found
 
 
@@ -161,23 +184,22 @@ def _left_side(formula: str) -> str:
     return formula.partition("~")[0].strip()
 
 
-def write_pooled(run: Run, pooled: Sequence[Pooled | PooledConditions]) -> list[Path]:
-    """Write what was found about some models into the run folder, and return the files."""
+def write_pooled(run: Run, pooled: Sequence[Pooled | PooledConditions]) -> None:
+    """Write what was found about some models into the run folder."""
     tables = {
         "group.csv": pd.concat([each.group for each in pooled], ignore_index=True),
         "pooled.csv": pd.concat([each.people for each in pooled], ignore_index=True),
         "pooling.csv": pd.DataFrame([checks_row(each) for each in pooled]),
         "pooling_prior.csv": pd.concat([prior_table(each) for each in pooled], ignore_index=True),
     }
-    paths = [run.write_table(name, table) for name, table in tables.items()]
+    for name, table in tables.items():
+        run.write_table(name, table)
     for each in pooled:
         name = f"pool_{each.model}.nc"
         if not each.is_new:  # its file is what the draws were read from
             continue
         with run.writing(name) as temporary:
             write_posterior(to_arviz(each), temporary)
-        paths.append(run.path(name))
-    return paths
 
 
 def to_arviz(pooled: Pooled | PooledConditions) -> Posterior:

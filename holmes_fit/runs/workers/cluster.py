@@ -5,14 +5,15 @@ import logging
 import warnings
 from collections.abc import Callable, Iterable
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
-from importlib.metadata import version
-from typing import Any
+from contextlib import suppress
+from typing import Any, cast
 
 from holmes_fit._support.errors import HolmesFitError, InputError, Problem, plain, shown
-from holmes_fit.runs.identity import code_digest
+from holmes_fit.runs.identity import fingerprint, unlike_here
 
 CONNECT_SECONDS = 8
 FIRST_WORKER_SECONDS = 60
+GONE = (OSError, RuntimeError, CancelledError)  # what calls of a scheduler raise that has gone
 
 
 class Cluster:
@@ -40,7 +41,16 @@ class Cluster:
             advice = "It looks like tcp://HOST:8786."
             raise self._refused(seen, "the address of a running Dask scheduler", advice) from error
         try:
-            self._check_workers()
+            # A task, since some clusters have no workers until there is work to do.
+            self._client.submit(int, pure=False).result(timeout=FIRST_WORKER_SECONDS)
+            self.check()
+        except TimeoutError as error:
+            self.close(())
+            seen = f"a cluster without workers for {FIRST_WORKER_SECONDS:g} seconds"
+            raise self._refused(seen, "a cluster with workers", "Start its workers first.") from error
+        except GONE as error:
+            self.close(())
+            raise self.gone() from error
         except BaseException:
             self.close(())
             raise
@@ -49,31 +59,23 @@ class Cluster:
     def _refused(self, seen: str, allowed: str, advice: str = "") -> InputError:
         return InputError([Problem("argument dask", seen, allowed, advice)])
 
-    def _check_workers(self) -> None:
-        """Wait for a first worker, and make sure that all do the same as this machine would."""
-        here = installed_version()
-        advice = f"Install holmes-fit {here} there, or give another address."
+    def check(self) -> None:
+        """Make sure that all workers compute what this machine would."""
+        advice = "Install there what is installed here, or give another address."
         try:
-            # A task, since some clusters have no workers until there is work to do.
-            self._client.submit(installed_version, pure=False).result(timeout=FIRST_WORKER_SECONDS)
-            there: dict[str, str] = self._client.run(installed_version)
-            code: dict[str, str] = self._client.run(code_digest)
-        except TimeoutError as error:
-            seen = f"a cluster without workers for {FIRST_WORKER_SECONDS:g} seconds"
-            raise self._refused(seen, "a cluster with workers", "Start its workers first.") from error
-        except ImportError as error:
-            raise self._refused(f"workers without holmes-fit ({error})", f"holmes-fit {here}", advice) from error
-        others = sorted(set(there.values()) - {here})
-        if others:
-            raise self._refused(f"workers with holmes-fit {', '.join(others)}", f"holmes-fit {here}", advice)
-        if set(code.values()) != {code_digest()}:
-            seen = f"workers with other code of holmes-fit {here}"
-            raise self._refused(seen, "the same code as here", "Install it there from the same sources.")
+            there: dict[str, dict[str, str]] = self._client.run(fingerprint)
+        except GONE as error:
+            raise self.gone() from error
+        except (ImportError, AttributeError) as error:
+            raise self._refused(f"workers without this holmes-fit ({error})", "the same as here", advice) from error
+        for worker, own in there.items():
+            if seen := unlike_here(own):
+                raise self._refused(f"the worker {plain(worker)} with {seen}", "the same code as here", advice)
 
     def room(self) -> int:
         try:
             return max(2, 2 * sum(self._client.ncores().values()))  # workers may come and go
-        except (OSError, RuntimeError, CancelledError) as error:
+        except GONE as error:
             raise self.gone() from error
 
     def submit(self, function: Callable[[], Any]) -> Future[Any]:
@@ -86,9 +88,10 @@ class Cluster:
         )
 
     def close(self, unfinished: Iterable[Future[Any]]) -> None:
-        for future in unfinished:
-            future.cancel()
-        self._client.close(timeout=2)
+        with suppress(*GONE):
+            for future in unfinished:
+                future.cancel()
+            self._client.close(timeout=2)
         self._speak_again()
 
     def _speak_again(self) -> None:
@@ -103,12 +106,16 @@ def check_cluster(address: str) -> None:
 
 def _find_scheduler(address: str) -> None:
     """Make sure that a scheduler answers; a client that finds none goes on trying for long after it was given up."""
-    from distributed import rpc
+    from distributed import Security, rpc
 
-    connect: Any = rpc
+    connect, security = cast("Any", rpc), cast("Any", Security)
+    secured = security().get_connection_args("client")  # certificates are those of Dask's configuration
 
     async def ask() -> None:
-        async with asyncio.timeout(CONNECT_SECONDS), connect(address, timeout=CONNECT_SECONDS) as server:
+        async with (
+            asyncio.timeout(CONNECT_SECONDS),
+            connect(address, timeout=CONNECT_SECONDS, connection_args=secured) as server,
+        ):
             identity = await server.identity()
         if identity["type"] != "Scheduler":
             raise ValueError(f"it is a {identity['type']}")
@@ -121,11 +128,6 @@ def _why_not(error: Exception) -> str:
     if isinstance(error, OSError):  # a timeout is one as well
         return f"no answer in {CONNECT_SECONDS:g} seconds"
     return plain(str(error), limit=200) if isinstance(error, ValueError) else "what answers is no Dask scheduler"
-
-
-def installed_version() -> str:
-    """Return the version of holmes_fit where this is called."""
-    return version("holmes-fit")
 
 
 def _silenced(package: str) -> dict[str, int]:

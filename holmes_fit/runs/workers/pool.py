@@ -39,6 +39,10 @@ class Pool(Protocol):
         """Return what to say when tasks are cancelled that nobody here has cancelled."""
         ...
 
+    def check(self) -> None:
+        """Refuse workers that compute something else; called where a task has failed before it began."""
+        ...
+
     def close(self, unfinished: Iterable[Future[Any]]) -> None:
         """Stop what is under way."""
         ...

@@ -1,17 +1,21 @@
 """Worker processes on this machine."""
 
+import ctypes
 import os
+import signal
+import sys
 import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, Future
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
 
 from holmes_fit._support.ctrl_c import ctrl_c_held_back, leave_ctrl_c_to_parent
 from holmes_fit._support.errors import HolmesFitError
 
+PR_SET_PDEATHSIG = 1
 TAKEN_SECONDS = 10
 POOLS_OWN_THREAD = "ExecutorManagerThread"  # as loky and the standard library call it
 # What numerical libraries read when they start. Workers share the cores, so none of them may use more than one, and
@@ -44,7 +48,9 @@ class Processes:
 
     def __init__(self, workers: int):
         self._workers = workers
-        self._executor = self._new_executor()
+        with ctrl_c_held_back():  # semaphores that are made by halves would be left, and be complained about
+            self._executor = self._new_executor()
+        self._latest: Future[Any] | None = None  # nobody else knows it, if Ctrl-C arrives right after it is given
         # A worker that has gathered much memory is replaced by a new one: nothing that a user has to know.
         warnings.filterwarnings("ignore", message="A worker stopped while some jobs were given", category=UserWarning)
 
@@ -60,18 +66,22 @@ class Processes:
     def submit(self, function: Callable[[], Any]) -> Future[Any]:
         with ctrl_c_held_back():
             try:
-                return self._executor.submit(function)
+                self._latest = self._executor.submit(function)
             except BrokenExecutor:  # a process died, and took the others with it
                 self._executor.shutdown(wait=True)
                 self._executor = self._new_executor()
-                return self._executor.submit(function)
+                self._latest = self._executor.submit(function)
+        return self._latest
 
     def gone(self) -> HolmesFitError:
         return HolmesFitError("The worker processes were stopped. Give the same command again, and it goes on.")
 
+    def check(self) -> None:
+        """They are begun from here."""
+
     def close(self, unfinished: Iterable[Future[Any]]) -> None:
         with ctrl_c_held_back(), _without_last_words():
-            under_way = _all_taken(list(unfinished))
+            under_way = _all_taken([*unfinished, *([self._latest] if self._latest else [])])
             self._executor.shutdown(wait=True, kill_workers=under_way)
 
 
@@ -109,7 +119,15 @@ def _without_last_words() -> Iterator[None]:
 def _begin_worker(parent: int) -> None:
     """Prepare a process: it leaves Ctrl-C to its parent, and does not outlive it."""
     leave_ctrl_c_to_parent()
+    _end_at_once()
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_at_once() -> None:
+    """Let Linux end this process with the thread that has begun it, also while compiled code lets no other one run."""
+    if sys.platform == "linux":
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _end_with(parent: int) -> None:

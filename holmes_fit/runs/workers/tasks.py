@@ -7,7 +7,7 @@ waits for ever for a task whose worker was killed too often.)
 
 import traceback
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from functools import partial
@@ -16,6 +16,7 @@ from typing import Any, Generic, TypeVar
 from holmes_fit._support.ctrl_c import is_ctrl_c
 from holmes_fit._support.errors import InputError, Problem, Quoted, plain, shown
 from holmes_fit.models.registry import MODELS, Model, models_of_ones_own
+from holmes_fit.runs.identity import fingerprint
 from holmes_fit.runs.workers.cluster import Cluster
 from holmes_fit.runs.workers.pool import LOST, Failure, Pool
 from holmes_fit.runs.workers.processes import Processes, one_thread, usable_cores
@@ -29,7 +30,12 @@ DEATHS_IN_COMPANY = 2
 
 
 def do_all(
-    function: Callable[[Task], Result], tasks: Iterable[Task], *, workers: int | None = None, dask: str | None = None
+    function: Callable[[Task], Result],
+    tasks: Iterable[Task],
+    *,
+    workers: int | None = None,
+    dask: str | None = None,
+    watch: Callable[[], None] = lambda: None,
 ) -> Generator[tuple[int, Result | Failure], None, None]:
     """Do every task, and give each result as soon as it is there.
 
@@ -38,21 +44,33 @@ def do_all(
     (`contextlib.closing`): what is under way is stopped.
 
     ``workers`` are processes on this machine, all usable cores by default; with 1, the work is done in this process.
-    With several, the function must be one of a module. ``dask`` is the address of a cluster's scheduler, such as
+    With several, the function must be one of a module. ``watch`` is called now and then meanwhile, and may raise an
+    error to stop all. ``dask`` is the address of a cluster's scheduler, such as
     ``"tcp://lab3:8786"``. Results come with the number of their task, from 0, in no particular order.
     """
     if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
         raise InputError([Problem("argument workers", shown(workers), "a whole number from 1")])
     if dask is not None:
-        return _in_pool(lambda: Cluster(dask), function, tasks)
+        return _in_pool(lambda: Cluster(dask), function, tasks, watch)
     n_workers = workers or usable_cores()
     if n_workers == 1:
         return ((number, _attempt(function, task)) for number, task in enumerate(tasks))
-    return _in_pool(lambda: Processes(n_workers), function, tasks)
+    return _in_pool(lambda: Processes(n_workers), function, tasks, watch)
 
 
-def _attempt_elsewhere(models: dict[str, Model], function: Callable[[Task], Result], task: Task) -> Result | Failure:
-    """Do one task where models of one's own, such as those of a notebook, are not registered."""
+class Elsewhere(Exception):
+    """The task was given to a worker that would compute something else."""
+
+
+def _attempt_elsewhere(
+    wanted: Mapping[str, str], models: dict[str, Model], function: Callable[[Task], Result], task: Task
+) -> Result | Failure:
+    """Do one task where models of one's own, such as those of a notebook, are not registered.
+
+    A worker of a cluster may have come after all others were checked, so it is asked what it has.
+    """
+    if wanted and fingerprint() != wanted:
+        raise Elsewhere
     MODELS.update(models)
     return _attempt(function, task)
 
@@ -84,15 +102,19 @@ class _Job(Generic[Task]):
 
 
 def _in_pool(
-    open_pool: Callable[[], Pool], function: Callable[[Task], Result], tasks: Iterable[Task]
+    open_pool: Callable[[], Pool],
+    function: Callable[[Task], Result],
+    tasks: Iterable[Task],
+    watch: Callable[[], None] = lambda: None,
 ) -> Generator[tuple[int, Result | Failure], None, None]:
     """Keep a pool filled, and give the results as they come."""
     fresh = (_Job(number, task) for number, task in enumerate(tasks))
     again: deque[_Job[Task]] = deque()
     running: dict[Future[Any], _Job[Task]] = {}
     own = models_of_ones_own()
-    attempt = partial(_attempt_elsewhere, own, function)
     pool = open_pool()
+    wanted = fingerprint() if isinstance(pool, Cluster) else {}  # processes are of this machine
+    attempt = partial(_attempt_elsewhere, wanted, own, function)
     try:
         if own:
             _check_sent(pool, own)
@@ -103,6 +125,7 @@ def _in_pool(
             if not running:
                 return
             finished, _ = wait(running, timeout=1, return_when=FIRST_COMPLETED)  # Windows sees Ctrl-C in between only
+            watch()
             for future in finished:
                 job = running.pop(future)
                 if future.cancelled():
@@ -111,6 +134,10 @@ def _in_pool(
                 if error is None:
                     yield job.number, future.result()
                 elif not isinstance(error, pool.lost):  # a task or a result that cannot be sent
+                    pool.check()
+                    if isinstance(error, Elsewhere):  # it has left since
+                        again.append(job)
+                        continue
                     yield job.number, _failure(error)
                 elif job.alone:
                     yield job.number, Failure(LOST, f"its process died {job.deaths + 1} times: {error}")

@@ -40,6 +40,7 @@ from holmes_fit.studies.recovery.results import (
     StudyResults,
     Tally,
     fit_cohorts,
+    inputs_of,
     missing_fits,
     read_study,
     size_of,
@@ -293,7 +294,9 @@ def carry_out_plan(
         lost |= {(name, f"{subject} at {trials} trials"): died[name, subject] for name, subject in died}
         fits |= {(trials, model): own for model, own in found.items()}
     if not lost:
-        _write_results(question, run, fits)
+        inputs = [each for trials in question.studies for each in inputs_of(question.models, f"trials_{trials}")]
+        with run.together("plan", inputs) as staged:
+            _write_results(question, staged, fits)
     return lost
 
 

@@ -24,7 +24,7 @@ from holmes_fit.groups.pooling.lattices import Lattices, load_lattices
 from holmes_fit.groups.pooling.mixture import mix_models
 from holmes_fit.groups.pooling.pool import pool_people
 from holmes_fit.groups.pooling.priors import GroupPrior
-from holmes_fit.groups.pooling.results import write_pooled
+from holmes_fit.groups.pooling.results import INPUTS, write_pooled
 from holmes_fit.groups.pooling.sampling import Sampling
 from holmes_fit.runs.folder import Run
 from holmes_fit.runs.identity import RESULTS_VERSION
@@ -73,7 +73,7 @@ def pool_study(
     settings = repr((RESULTS_VERSION, prior, replace(sampling, cores=None))).encode()
     for kind, name in pooling_keys(list(fits)):
         own = list(fits.values()) if name == EVERYONE else [fits[name]]
-        tables = [(each.folder / name).read_bytes() for each in own for name in ("fits.csv", "models.csv")]
+        tables = [(each.folder / name).read_bytes() for each in own for name in INPUTS]
         inputs = hashlib.sha256(b"\0".join([settings, *tables])).hexdigest()
         if not _is_up_to_date(run, (kind, name), inputs, fits):
             compute = _pool if kind == POOL else _mix
@@ -99,7 +99,8 @@ Found = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 def _pool(models: Sequence[str], name: str, fits: Sequence[Fits], prior: GroupPrior, sampling: Sampling) -> Found:
     (own,) = fits
     pooled = pool_people(fitted_lattices(own, name), prior=prior, sampling=sampling)
-    write_pooled(own.run, [pooled])
+    with own.run.together("pool", INPUTS) as staged:
+        write_pooled(staged, [pooled])
     return {"warnings": pooled.warnings}, {}
 
 

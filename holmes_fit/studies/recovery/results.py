@@ -1,6 +1,6 @@
 """A study in its folder: the cohorts, each a run of fits of its own, and what whoever reads it finds there."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -11,11 +11,13 @@ from holmes_fit._support.notebooks import InNotebook
 from holmes_fit._support.progress import OnProgress
 from holmes_fit.fitting.cohort import Fits, carry_out, read_fits
 from holmes_fit.fitting.request import Request
+from holmes_fit.groups.pooling.results import INPUTS
 from holmes_fit.reporting.names import Words
 from holmes_fit.runs.folder import Run, read_run
 from holmes_fit.runs.manifest import MANIFEST
 from holmes_fit.runs.records import Key
 from holmes_fit.runs.results import RunResults, StoredTable
+from holmes_fit.runs.sets import check_sets
 from holmes_fit.runs.workers.pool import Failure
 from holmes_fit.studies.recovery.group_study import group_notes
 from holmes_fit.studies.recovery.setup import KIND
@@ -48,6 +50,11 @@ class StudyResults(RunResults):
 def cohort_folder(folder: Path, model: str) -> Path:
     """Return the run folder of the people who follow a model."""
     return folder / f"from_{model}"
+
+
+def inputs_of(models: Iterable[str], part: str = "") -> list[str]:
+    """Return the files, within a study or a part of it, that its tables are made from."""
+    return [(cohort_folder(Path(part), model) / name).as_posix() for model in models for name in INPUTS]
 
 
 class Tally:
@@ -99,6 +106,7 @@ def read_study(folder: object, kind: str, allowed: str) -> Run:
     run = read_run(folder)  # type: ignore[arg-type]  # refused there if it is no folder
     if run.manifest.identity.get("kind") != kind:
         raise InputError([Problem(f"folder {plain(str(folder), limit=200)}", "a run of something else", allowed)])
+    check_sets(run.root)
     return run
 
 

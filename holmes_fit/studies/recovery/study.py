@@ -32,6 +32,7 @@ from holmes_fit.studies.recovery.results import (
     Tally,
     cohort_folder,
     fit_cohorts,
+    inputs_of,
     size_of,
     write_text,
 )
@@ -170,7 +171,6 @@ def carry_out_study(
     if setup.groups is not None:
         with setup.groups.open(run.root / GROUPS):
             pass  # another number of groups is refused here, and not after all the fits
-    run.write_table("truth.csv", truth_table(setup.everyone, next(iter(setup.fits.values())).response))
     of_groups = 0 if setup.groups is None else len(setup.groups.keys)
     tally = Tally(progress, size_of(setup.fits) + len(pooling_keys(setup.models)) + of_groups)
     fits, lost = fit_cohorts(setup.fits, run.root, "holmes-fit recover", tally, workers, dask)
@@ -178,12 +178,14 @@ def carry_out_study(
         return lost
     with ExitStack() as stack:  # pooling writes into the folders of the cohorts
         for model, own in setup.fits.items():
-            stack.enter_context(own.open(cohort_folder(run.root, model)))
+            fits[model] = Fits(stack.enter_context(own.open(cohort_folder(run.root, model))))
         pool_study(run, fits, setup.prior, setup.sampling, tally.one)
     ranks_of_groups = _calibrate_groups(setup, run, workers, dask, tally)
-    write_tables(setup, run, fits, ranks_of_groups)
-    draw_figures(Recovery(run))
-    write_text(run, SUMMARY, in_words(Recovery(run)))
+    with run.together("recover", inputs_of(fits)) as staged:
+        staged.write_table("truth.csv", truth_table(setup.everyone, next(iter(setup.fits.values())).response))
+        write_tables(setup, staged, fits, ranks_of_groups)
+        draw_figures(Recovery(staged))
+        write_text(staged, SUMMARY, in_words(Recovery(staged)))
     return {}
 
 
