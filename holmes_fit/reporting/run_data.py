@@ -22,7 +22,7 @@ from holmes_fit.reporting.settings import Settings
 from holmes_fit.runs.described import ABOUT
 from holmes_fit.runs.fitted import fitted_run
 from holmes_fit.runs.folder import HasRun, Run, read_run, run_of
-from holmes_fit.runs.manifest import MANIFEST
+from holmes_fit.runs.manifest import MANIFEST, named, part_of
 from holmes_fit.runs.records import Record
 from holmes_fit.runs.sets import check_sets, stamps
 from holmes_fit.settings.spaces import named as in_condition
@@ -395,16 +395,3 @@ def read_data(
         seen = f"{len(data.all_groups)} values among {data.n_people} people"
         raise InputError([Problem("argument by", seen, "a covariate that makes groups of people")])
     return data
-
-
-def part_of(whole: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
-    """Return a part of a manifest or an identity, such as the protocol; nothing where it has none."""
-    found: Any = whole
-    for key in keys:
-        found = found.get(key) if isinstance(found, Mapping) else None
-    return found if isinstance(found, Mapping) else {}
-
-
-def named(identity: Mapping[str, Any], key: str) -> str:
-    """Return the name of a part of an identity; empty where it has none."""
-    return str(part_of(identity, key).get("name", ""))

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 from holmes_fit._support.borders import parse_json
 from holmes_fit._support.errors import Problems, Quoted, plain
@@ -90,3 +91,16 @@ def _leaves(tree: JSON, prefix: str = "") -> Iterator[tuple[str, str]]:
 
 def _said(name: str, value: str | None) -> str:
     return f"no {plain(name)}" if value is None else f"{plain(name)} = {plain(value, limit=40)}"
+
+
+def part_of(whole: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
+    """Return a part of a manifest or an identity, such as the protocol; nothing where it has none."""
+    found: Any = whole
+    for key in keys:
+        found = found.get(key) if isinstance(found, Mapping) else None
+    return found if isinstance(found, Mapping) else {}
+
+
+def named(identity: Mapping[str, Any], key: str) -> str:
+    """Return the name of a part of an identity; empty where it has none."""
+    return str(part_of(identity, key).get("name", ""))

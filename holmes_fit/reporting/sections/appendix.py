@@ -11,10 +11,11 @@ from holmes_fit._support.numbers import share
 from holmes_fit.reporting.blocks import Block, Table, Text, numbers, texts
 from holmes_fit.reporting.names import Words
 from holmes_fit.reporting.page import Page
-from holmes_fit.reporting.run_data import NUMBER, CohortData, kind_of, named, part_of
+from holmes_fit.reporting.run_data import NUMBER, CohortData, kind_of
 from holmes_fit.reporting.sections.data import exclusion_table
 from holmes_fit.reporting.text import fixed, number, people, printable, whole
 from holmes_fit.reporting.warnings import every_warning
+from holmes_fit.runs.manifest import named, part_of
 
 TABLE = 7.0  # size of the letters in long tables
 FINDING = "Everyone's estimates, the diagnostics behind them, and where all of it came from."

@@ -15,12 +15,13 @@ from holmes_fit.reporting.blocks import Block, Text
 from holmes_fit.reporting.page import Page
 from holmes_fit.reporting.reading import attributes
 from holmes_fit.reporting.references import cited
-from holmes_fit.reporting.run_data import CohortData, part_of
+from holmes_fit.reporting.run_data import CohortData
 from holmes_fit.reporting.scores import people_table
 from holmes_fit.reporting.sections import methods_words as told
 from holmes_fit.reporting.sections.recovery import how_made
 from holmes_fit.reporting.text import brief, count, number, people, printable
 from holmes_fit.reporting.warnings import warned
+from holmes_fit.runs.manifest import part_of
 from holmes_fit.trials.cohorts import ROWS_LEFT_OUT
 
 CITING = {"numba": "Lam et al., 2015", "arviz": "Kumar et al., 2019", "pymc": "Abril-Pla et al., 2023"}

@@ -12,9 +12,10 @@ from holmes_fit.reporting.blocks import Block, Break, Grid, Panel, Row, Table, T
 from holmes_fit.reporting.figures import recovery as drawing
 from holmes_fit.reporting.identification import HELPS, WEAK, strength, tells_by_correlation
 from holmes_fit.reporting.page import Page, needing
-from holmes_fit.reporting.run_data import CohortData, named
+from holmes_fit.reporting.run_data import CohortData
 from holmes_fit.reporting.text import fixed, people, printable, whole
 from holmes_fit.reporting.warnings import warned
+from holmes_fit.runs.manifest import named
 
 CRITERIA = {"pooled": "the group's mixture", "evidence": "their own evidence"}
 ESTIMATORS = {"pooled": "pooled estimates", "mean": "posterior means", "map": "MAP estimates", "ml": "ML estimates"}
