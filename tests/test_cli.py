@@ -381,7 +381,7 @@ def test_a_failure_while_writing_leaves_things_as_they_were(
     (tmp_path / "c.csv").write_text("mine")
     monkeypatch.setattr("os.fsync", raising(OSError(28, "No space left on device")))
     _, err = shell(*SIMULATE, "--force", "--out", tmp_path / "c.csv", code=1)
-    assert err == "No space left on device\n"
+    assert err.startswith(f"{tmp_path / 'c.csv'} could not be written: No space left on device. ")
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("c.csv", "mine")]
 
 

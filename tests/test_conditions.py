@@ -232,7 +232,7 @@ ONE_PERSON = {"condition": lambda table: np.where(table["subject"] == "s0", "dru
         ),
         ({"by": None}, {}, r"argument vary: saw \['learning_rate'\]; allowed: nothing, as by names no column"),
         ({"vary": ()}, {}, "argument vary: saw nothing; allowed: the parameters that differ, of learning_rate, beta"),
-        ({"vary": ["lapse", "lapse"]}, {}, "argument vary: saw 'lapse'; allowed: each parameter once"),
+        ({"vary": ["lapse", "lapse"]}, {}, r"argument vary \(2 times\): saw 'lapse'; allowed: each parameter once"),
         (
             {"vary": ["bias", "alpha"]},
             {},

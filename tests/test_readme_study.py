@@ -26,7 +26,7 @@ SMALLER = {
     "--trials 80,160,320": "--trials 16 --people 3 --preset small.toml --workers 1",
     "--subjects 10,20,40,80": "--subjects 2,4",
 }
-PAGES = ("docs/howto/data.md", "README.md", "docs/howto/planning.md", "docs/howto/scripts.md")
+PAGES = ("docs/howto/data.md", "README.md", "docs/howto/planning.md", "docs/howto/cluster.md", "docs/howto/scripts.md")
 SHOWN = [command for page in PAGES for block in blocks(page, "console", "text") for command in commands(block)]
 
 
@@ -79,7 +79,8 @@ def test_on_a_cluster_and_in_scripts(
     options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": ":0"}
     with LocalCluster(silence_logs=logging.CRITICAL + 1, **options) as cluster:
         address = f"{cluster.scheduler_address} --preset small.toml --particles 20"
-        shown = [command for command in SHOWN if "pilot.csv" in command or "--json" in command]
+        told = [each for each in SHOWN if each.startswith("holmes-fit ")]
+        shown = [command for command in told if "pilot.csv" in command or "--json" in command]
         ran = []
         for command in shown:
             capsys.readouterr()

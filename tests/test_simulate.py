@@ -339,7 +339,7 @@ def test_bad_arguments_of_a_trace_are_named_at_once() -> None:
         ({"conditions": ["a", "b"]}, r"protocol reversal, restart: saw \[\]; allowed: 'condition' among the columns"),
         (
             {"conditions": ["a", "a"]},
-            "argument conditions: saw 'a'; allowed: a name for each condition, which no other",
+            r"argument conditions \(2 times\): saw 'a'; allowed: a name for each condition, which no other",
         ),
         ({"conditions": ["a"]}, r"argument conditions: saw \['a'\]; allowed: two conditions or more"),
         (

@@ -454,7 +454,7 @@ def other_code(tmp_path: Path) -> dict[str, str]:
     shutil.copytree(package, tmp_path / "elsewhere" / package.name, ignore=shutil.ignore_patterns("__pycache__"))
     with (tmp_path / "elsewhere" / package.name / "models" / "parameters.py").open("a") as file:
         file.write("\n\nELSEWHERE = True\n")
-    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path / "elsewhere"), str(package.parent)])}
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path / "elsewhere"), str(Path(__file__).parent)])}
 
 
 @contextmanager
