@@ -19,7 +19,7 @@ from holmes_fit.groups.comparison.families import Families, families_of
 from holmes_fit.groups.comparison.groups import groups_of
 from holmes_fit.groups.comparison.omnibus import RandomEffects, frequencies_by_group
 from holmes_fit.groups.comparison.prediction import LeftOut, leave_one_out
-from holmes_fit.groups.comparison.predictive import compile_ahead, draws_digest, individual_draws, predictive_checks
+from holmes_fit.groups.comparison.predictive import draws_digest, individual_draws, predictive_checks
 from holmes_fit.groups.comparison.prior_sensitivity import prior_sensitivity
 from holmes_fit.groups.comparison.tables import (
     checks_table,
@@ -219,7 +219,6 @@ def _compared(
         check_enough(each, problems)
     problems.raise_if_any()
     check_mixture(mixed)
-    compile_ahead(fitted)
     inputs = [*INPUTS, *(["subjects.csv"] if groups else [])]
     with run.together("compare", inputs) as staged, watched_steps(progress) as begin:
         posteriors = _groups_of_models(run, lattices, leave_out, prior, sampling, begin)

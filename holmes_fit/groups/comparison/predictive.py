@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict
 from importlib.metadata import version
-from threading import Thread
 
 import numpy as np
 import pandas as pd
@@ -23,8 +22,6 @@ from holmes_fit._support.errors import HolmesFitError, plain
 from holmes_fit._support.progress import OnProgress
 from holmes_fit.groups.comparison.answers import Answering, Counts, FittedModel, count_answers
 from holmes_fit.groups.comparison.predictive_cells import MEASURES, Cell, Cells, make_cells, targets
-from holmes_fit.models.registry import LatentCauseModel, Observer
-from holmes_fit.runs.fitted import FittedRun
 from holmes_fit.runs.folder import Run
 from holmes_fit.runs.knowledge import PeopleDraws
 from holmes_fit.runs.schema import frame, ordered
@@ -37,19 +34,6 @@ from holmes_fit.trials.summaries import EVERYONE, default_group
 
 INTERVAL = (0.025, 0.975)
 WORTH_A_PROCESS = 30  # people and models; fewer are simulated before a process has started
-
-
-def compile_ahead(run: FittedRun) -> None:
-    """Begin to compile the filter that checks will need, if it is not kept from before, while chains are sampled.
-
-    NUTS needs no Python, and much of compiling neither. One filter serves all models that have one.
-    """
-    filtered = (run.space(name).model for name in run.models)
-    model = next((each for each in filtered if isinstance(each, LatentCauseModel)), None)
-    if model is not None:
-        values = {parameter.name: parameter.default for parameter in model.parameters}
-        a_filter = run.cohort.learners[0].observations, values, Observer(particles=1), np.uint64(0)
-        Thread(target=model.p_hat, args=a_filter, daemon=True).start()
 
 
 def predictive_checks(
