@@ -58,6 +58,15 @@ def names(run: Run) -> set[str]:
     return {path.name for path in run.root.iterdir()}
 
 
+def test_what_a_set_keeps_stays_in_its_stamp(run: Run) -> None:
+    with run.together("pool", ["input.csv", "records"]) as staged:
+        write_both(staged, "new")
+    check_sets(run.root)
+    (run.root / "third.csv").write_text("x\n4\n")
+    with pytest.raises(InputError, match=r"another third\.csv"):
+        check_sets(run.root)
+
+
 def test_a_set_appears_at_once_or_not_at_all(run: Run) -> None:
     before = names(run)
     with pytest.raises(KeyError, match="unknown"), run.together("pool") as staged:

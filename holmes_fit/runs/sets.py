@@ -31,11 +31,21 @@ def appear(root: Path, staged: Path, name: str, inputs: Digests, gone: Collectio
     if name:
         stamp = staged / STAMPS / f"{name}.json"
         stamp.parent.mkdir()
-        own = {name: _digest(path) for name, path in files.items()}
-        stamp.write_text(json.dumps({"inputs": inputs, "files": own, "gone": sorted(gone)}, indent=2) + "\n")
+        own = _kept(root, name, gone) | {file: _digest(path) for file, path in files.items()}
+        content = {"inputs": inputs, "files": dict(sorted(own.items())), "gone": sorted(gone)}
+        stamp.write_text(json.dumps(content, indent=2) + "\n")
         to_disk(stamp)
     os.rename(staged, root / READY)
     finish(root)
+
+
+def _kept(root: Path, name: str, gone: Collection[str]) -> dict[str, str]:
+    """Return what the earlier stamp of a set says of its files that stay if they are not written anew."""
+    try:
+        said = dict(_read(root / STAMPS / f"{name}.json")["files"])
+        return {file: digest for file, digest in said.items() if file not in gone and inside(root, file).is_file()}
+    except (OSError, ValueError, KeyError, TypeError):  # there is none, or it says nothing
+        return {}
 
 
 def finish(root: Path) -> None:
